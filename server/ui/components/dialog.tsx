@@ -97,6 +97,16 @@ export function Dialog({ title, canClose = true, isLarge = false, children }: Di
   )
 }
 
+/**
+ * Returns what closes the dialog that calls it, or opens another in its place. If the user has closed it meanwhile, what
+ * is open stays.
+ */
+export function useClose(): (next?: ComponentChildren) => void {
+  const isOpen = useRef(true)
+  useEffect(() => () => void (isOpen.current = false), [])
+  return (next) => void ((isOpen.current || next !== undefined) && openDialog(next))
+}
+
 /** If a dialog is closed while its request may have been recorded, what the page shows is read again. */
 export const useReadAgain = ({ lostKey }: Submission, read: () => void): void =>
   useEffect(() => () => void (lostKey() !== undefined && read()), [])
@@ -106,20 +116,22 @@ interface FormDialogProps extends Pick<FormProps, 'form' | 'action' | 'check' | 
   readonly intro?: string | false
   /** Default: "Save". */
   readonly submitText?: string
-  /** Follows the action: what the page shows must be read again. */
-  readonly onDone: () => void
-  /** Reads again what the page shows. Default: `onDone`. */
-  readonly onLost?: () => void
+  /** Follows the action: reads again what the page shows. */
+  readonly onDone: () => unknown
+  /** The dialog that then takes its place. */
+  readonly next?: ComponentChildren
 }
 
-/** A dialog with a form, whose action changes something. */
+/** A dialog with a form, whose action changes something. It closes when the page shows the change. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, intro, submitText = texts.save, onDone, onLost = onDone, action, ...form } = props
-  useReadAgain(form.form, onLost)
+  const { title, intro, submitText = texts.save, onDone, next, action, ...form } = props
+  useReadAgain(form.form, onDone)
+  const close = useClose()
   const submit = async (): Promise<void> => {
     await action()
-    closeDialog()
-    onDone()
+    const shown = onDone()
+    if (next === undefined) await shown
+    close(next)
   }
   return (
     <Dialog title={title}>

@@ -39,7 +39,7 @@ export const Empty = ({ icon, children }: { readonly icon: IconName; readonly ch
 )
 
 /** An error with what to do about it. */
-export function Failure({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+export function Failure({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
   return (
     <Notice tone="stolen">
       {messageOf(error)} {retry && <button onClick={retry}>{texts.retry}</button>}

@@ -10,7 +10,7 @@ interface ShownOnceProps {
   /** What the user says to have kept it. */
   readonly kept: string
   readonly closeText: string
-  readonly onDone?: () => void
+  readonly onDone?: (() => unknown) | undefined
   readonly children: ComponentChildren
 }
 

@@ -13,8 +13,8 @@ export type Loaded<T> =
 
 export interface Loading<T> {
   readonly loaded: Loaded<T>
-  /** Loads again. What was loaded before stays visible until then. */
-  readonly reload: () => void
+  /** Loads again, and waits for it, also if it fails. What was loaded before stays visible until then. */
+  readonly reload: () => Promise<void>
   /** As `reload`, but lets a load that runs come to its end: it may take longer than the pause of `useEvery`. */
   readonly refresh: () => void
 }
@@ -27,12 +27,18 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' })
   const [attempt, setAttempt] = useState(0)
   const isRunning = useRef(false)
-  const reload = useCallback(() => setAttempt((count) => count + 1), [])
-  const refresh = useCallback(() => (isRunning.current ? undefined : reload()), [])
+  const waiting = useRef<(() => void)[]>([])
+  const reload = useCallback(() => {
+    setAttempt((count) => count + 1)
+    return new Promise<void>((resolve) => waiting.current.push(resolve))
+  }, [])
+  const refresh = useCallback(() => void (isRunning.current || reload()), [])
   useEffect(() => setLoaded({ state: 'loading' }), dependencies)
   useEffect(() => {
     const abort = new AbortController()
     isRunning.current = true
+    // Calls from here on wait for the next load.
+    const asked = waiting.current.splice(0)
     let timer: ReturnType<typeof setTimeout> | undefined
     const fail = (error: unknown): void => {
       if (isOutage(error)) timer = setTimeout(reload, REPEAT_MS)
@@ -44,6 +50,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
       if (abort.signal.aborted) return
       isRunning.current = false
       show()
+      for (const resolve of asked) resolve()
     }
     load(abort.signal).then(
       (value) => end(() => setLoaded({ state: 'done', value })),
@@ -51,6 +58,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, dependenci
     )
     return () => {
       abort.abort()
+      waiting.current.push(...asked)
       clearTimeout(timer)
     }
   }, [...dependencies, attempt])

@@ -64,7 +64,7 @@ interface CategoryTableProps {
   readonly categories: readonly Category[]
   /** All evidences that are reported stolen. Absent if they are too many. */
   readonly stolen: readonly EvidenceListItem[] | undefined
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 /** All in one table, with what the key may do to each. */
@@ -173,7 +173,7 @@ function AnsweredTo({ node: { subcategoryId, publicStatus } }: { readonly node: 
 }
 
 /** What the key may do to a category. */
-function itemsOf(node: CategoryNode, session: Session, onDone: () => void): readonly MenuItem[] {
+function itemsOf(node: CategoryNode, session: Session, onDone: () => unknown): readonly MenuItem[] {
   const t = texts.categories
   const { categoryId, subcategoryId, status, digitalTwinsCount, subcategoryCount } = node
   const isActive = status === 'active'

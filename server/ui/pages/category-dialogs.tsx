@@ -39,7 +39,7 @@ interface DetailsProps {
   /** What is changed. Default: a new category, or a new subcategory of `categoryId`. */
   readonly node?: CategoryNode
   readonly categoryId?: string
-  readonly onDone: () => void
+  readonly onDone: () => unknown
 }
 
 /** Name, description and image of a new or an existing category. */
@@ -95,7 +95,7 @@ const ACTIONS = { activate: 'ACTIVATE', deactivate: 'DEACTIVATE', remove: 'REMOV
 interface ActionProps {
   readonly type: keyof typeof ACTIONS
   readonly node: CategoryNode
-  readonly onDone: () => void
+  readonly onDone: () => unknown
 }
 
 /** Asks before a category is activated, deactivated or removed. */

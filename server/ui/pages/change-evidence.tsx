@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { EvidenceRegistryError, type Evidence, type EvidenceEvent } from '../../client/index.ts'
-import { closeDialog, Dialog, useReadAgain } from '../components/dialog.tsx'
+import { closeDialog, Dialog, useClose, useReadAgain } from '../components/dialog.tsx'
 import { TextField } from '../components/fields.tsx'
 import { Form } from '../components/form.tsx'
 import { useForm, type FormTexts, type TextProps } from '../components/use-form.ts'
@@ -27,7 +27,8 @@ interface ChangeProps {
   readonly evidence: Evidence
   /** The change is rejected if the evidence has a newer version by then. */
   readonly lastVersion: number
-  readonly onDone: () => void
+  /** Reads again what the page shows. */
+  readonly onDone: () => unknown
 }
 
 /** The texts of the form at first. A transfer begins without an owner, because it needs a new one. */
@@ -125,6 +126,7 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
   const { client } = useSession()
   const { evidence, version, meanwhile, form, props, loadNewest } = useNewest(opened, lastVersion)
   useReadAgain(form, onDone)
+  const close = useClose()
   const { percent, upload } = useUpload()
   const [files, setFiles] = useState<readonly File[]>([])
   const { externalId } = evidence
@@ -134,12 +136,13 @@ export function ChangeDialog({ kind, evidence: opened, lastVersion, onDone }: Ch
     const lostKey = form.lostKey()
     const idempotencyKey = form.keyOf(change)
     // If the request that was lost is recorded, the user decides again what to send.
-    if (lostKey !== undefined && lostKey !== idempotencyKey && (await loadNewest())) return onDone()
+    if (lostKey !== undefined && lostKey !== idempotencyKey && (await loadNewest())) return void (await onDone())
     const known = { ifMatch: version, idempotencyKey }
     await upload((options) => client.updateEvidence(change, { ...known, ...(files.length > 0 && options) }))
     forgetLeftList(client)
-    closeDialog()
-    onDone()
+    // Another change must know the version of this one.
+    await onDone()
+    close()
     const text = texts.evidence.isRecorded(RECORDED[kind])
     toast({ text, action: texts.evidence.show, run: () => showSection('history') })
   }

@@ -19,7 +19,7 @@ interface EraseDialogProps {
   readonly evidence: Evidence
   /** What is erased is what the page shows: a newer version ends it. */
   readonly lastVersion: number
-  readonly onDone: () => void
+  readonly onDone: () => unknown
 }
 
 /** The choice beside fields and files: all of them, and the external id. */

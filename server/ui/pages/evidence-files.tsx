@@ -16,7 +16,7 @@ export interface EvidenceFilesProps {
   readonly externalId: string
   readonly files: Loading<FileListing>
   /** A file was deleted, so there is a new event. */
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 /** A file, and of what it is if it is not the evidence's own. */
@@ -69,7 +69,7 @@ export function EvidenceFiles({ externalId, files, onChange }: EvidenceFilesProp
 interface FileProps {
   readonly file: FileEntry
   readonly evidenceId: string
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 type ItemProps = ShownFile & FileProps

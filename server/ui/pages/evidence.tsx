@@ -33,13 +33,10 @@ export function EvidencePage({ externalId }: { readonly externalId: string }) {
   const files = useLoad((signal) => client.listEvidenceFiles({ externalId }, { signal }), [client, externalId])
   const shares = useShares(externalId)
   const fileCount = files.loaded.state === 'done' ? allOf(files.loaded.value).length : undefined
-  const reloadShown = (): void => {
-    page.reload()
-    files.reload()
-  }
-  const reload = (): void => {
-    reloadShown()
+  const reloadShown = (): Promise<unknown> => Promise.all([page.reload(), files.reload()])
+  const reload = (): Promise<unknown> => {
     setChanges((count) => count + 1)
+    return reloadShown()
   }
   return (
     <WhenLoaded of={page} title={externalId}>
@@ -85,9 +82,9 @@ interface TagProps {
   readonly evidence: Evidence
   readonly lastVersion: number
   readonly files: EvidenceFilesProps['files']
-  readonly onChange: () => void
+  readonly onChange: () => unknown
   /** There is another link. */
-  readonly onShare: () => void
+  readonly onShare: () => unknown
 }
 
 /** A tag with photo, name, id, owner, state and verbs. Right of the perforation the stub with the proof. */

@@ -35,7 +35,7 @@ interface FirstRunProps {
   readonly onHide: () => void
   readonly onSession: (session: Session) => void
   /** What the overview shows has changed. */
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 /** From an empty registry to the first verified proof, in four steps, each done in place. */
@@ -217,7 +217,7 @@ const Step = ({ number, at, title, text, time, always, children }: StepProps) =>
 )
 
 /** Creates the company's first source system, and shows its key. */
-function CreateKey({ onDone }: { readonly onDone: () => void }) {
+function CreateKey({ onDone }: { readonly onDone: () => unknown }) {
   const t = texts.firstRun
   const { client } = useSession()
   const form = useForm({ name: t.keyName })

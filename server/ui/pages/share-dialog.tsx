@@ -19,7 +19,7 @@ import { choicesOf, disclosedBy, readShareable, type Choice, type Shareable } fr
 interface ShareDialogProps {
   readonly evidence: Evidence
   /** Follows a new link. */
-  readonly onDone: () => void
+  readonly onDone: () => unknown
 }
 
 /** Makes a link that discloses what is chosen. Below, the link that discloses nothing. */

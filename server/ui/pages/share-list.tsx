@@ -22,7 +22,7 @@ const isOpen = ({ endedAt, expiresAt }: Share): boolean =>
 
 interface LinksProps {
   readonly evidence: Evidence
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 const IN_CARD = 2
@@ -56,9 +56,9 @@ export function LinksCard({ shares, ...links }: LinksProps & { readonly shares: 
 function LinksDialog({ evidence, onChange }: LinksProps) {
   const t = texts.share
   const shares = useShares(evidence.externalId)
-  const change = (): void => {
-    shares.reload()
+  const change = (): Promise<void> => {
     onChange()
+    return shares.reload()
   }
   return (
     <Dialog title={t.linksTitle(evidence.name)}>

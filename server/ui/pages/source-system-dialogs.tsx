@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { SourceSystem } from '../../client/index.ts'
-import { FormDialog, openDialog } from '../components/dialog.tsx'
+import { FormDialog } from '../components/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../components/fields.tsx'
 import { ShownOnce } from '../components/shown-once.tsx'
 import { useForm, type FormTexts } from '../components/use-form.ts'
@@ -12,11 +12,11 @@ import { texts } from '../texts.ts'
 
 interface OfSystem {
   readonly system: SourceSystem
-  readonly onDone: () => void
+  readonly onDone: () => unknown
 }
 
 /** The new key, shown once. */
-export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }) {
+export function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone?: () => unknown }) {
   const t = texts.systems
   const { companyId } = useSession()
   return (
@@ -132,10 +132,9 @@ interface NewKeyDialogProps extends Omit<Parameters<typeof FormDialog>[0], 'acti
 }
 
 /** A form that sends a new key, which is shown afterwards. */
-function NewKeyDialog({ action, onDone, ...dialog }: NewKeyDialogProps) {
+function NewKeyDialog({ action, ...dialog }: NewKeyDialogProps) {
   const [apiKey] = useState(randomKey)
-  const show = (): void => openDialog(<NewKey apiKey={apiKey} onDone={onDone} />)
-  return <FormDialog {...dialog} action={() => action(apiKey)} onDone={show} onLost={onDone} />
+  return <FormDialog {...dialog} action={() => action(apiKey)} next={<NewKey apiKey={apiKey} />} />
 }
 
 /** A new key, and how long the old one keeps working. */

@@ -26,9 +26,9 @@ export function SourceSystemsPage() {
     [client],
   )
   const [changes, setChanges] = useState(0)
-  const reload = (): void => {
-    systems.reload()
+  const reload = (): Promise<void> => {
     setChanges((count) => count + 1)
+    return systems.reload()
   }
   const known = systems.loaded.state === 'done' ? systems.loaded.value.sourceSystems : []
   const nameOf = namesOf(known)
@@ -61,7 +61,7 @@ export function SourceSystemsPage() {
 
 interface SystemTableProps {
   readonly systems: readonly SourceSystem[]
-  readonly onChange: () => void
+  readonly onChange: () => unknown
 }
 
 /** The keys, with what can be done with each. */
@@ -133,7 +133,7 @@ function Expiry({ system: { expiresAt, replacedKeyEndsAt } }: { readonly system:
 }
 
 /** What can be done with a key. */
-function SystemMenu(of: { readonly system: SourceSystem; readonly onDone: () => void }) {
+function SystemMenu(of: { readonly system: SourceSystem; readonly onDone: () => unknown }) {
   const t = texts.systems
   const { name, active } = of.system
   return (

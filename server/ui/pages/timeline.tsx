@@ -22,7 +22,7 @@ interface TimelineProps {
   /** What the rest of the page shows. */
   readonly lastVersion: number
   /** The history has a newer event than the rest of the page. */
-  readonly onNewer: () => void
+  readonly onNewer: () => unknown
 }
 
 /**

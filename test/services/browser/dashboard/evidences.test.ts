@@ -250,6 +250,23 @@ describeDashboard('the pages of evidences in Chromium', (it, dashboard) => {
     )
   })
 
+  it('keep a dialog until the page shows what it recorded: the next change must know its version', async ({ page }) => {
+    await dashboard.createEvidence('twice-1')
+    await dashboard.signIn(dashboard.company.keys.U, '#/evidences/twice-1')
+    const repair = await dashboard.open('Record repair', 'Record a repair')
+    await field(repair, 'Remark').fill('new brakes')
+    const newest = '**/evidence/twice-1?last=1000000000&len=1'
+    const release = await dashboard.hold(newest)
+    await Promise.all([page.waitForRequest(newest), button(repair, 'Record repair').click()])
+    const isShown = await repair.isVisible()
+    release()
+    assert.ok(isShown)
+    await repair.waitFor({ state: 'detached' })
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
+    await field(transfer, 'New owner').fill('Grace')
+    await dashboard.confirm(transfer, 'Transfer')
+  })
+
   it('show what may be recorded before they send another request', async ({ page, service }) => {
     const { evidences } = service.registry
     await dashboard.createEvidence('lost-2')
