@@ -44,9 +44,9 @@ export function describeInChromium(title: string, define: (browser: () => Browse
   })
 }
 
-/** Opens a page in a context of its own, with the time limit for everything that the page waits for. */
+/** Opens a page in a context of its own, with the time limit for everything that it and its tabs wait for. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage(options)
-  page.setDefaultTimeout(TIMEOUT_MS)
+  page.context().setDefaultTimeout(TIMEOUT_MS)
   return page
 }

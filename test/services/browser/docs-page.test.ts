@@ -59,7 +59,6 @@ describeInChromium('the API page in Chromium', (browser) => {
   before(async () => {
     page = await openPage(browser())
     await page.goto(`${service().url}/docs`)
-    // Not `waitForFunction`: it polls by `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate<boolean>(IS_SHOWN))
   })
 

@@ -9,6 +9,7 @@ import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry } from '../../support/bundle-fixture.ts'
 import { mutate, randomFrom } from '../../support/bundle-mutations.ts'
 import { describeInChromium, openPage } from '../../support/chromium.ts'
+import { eventually } from '../../support/eventually.ts'
 import { buildWebVerifier } from '../../support/web-verifier.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
 
@@ -31,7 +32,7 @@ async function openVerifier(browser: Browser): Promise<{ page: Page; requested: 
       : route.fulfill({ contentType: 'text/javascript', body: file.text })
   })
   await page.goto(`${ADDRESS}/`)
-  await page.waitForFunction('globalThis.verify !== undefined')
+  await eventually(() => page.evaluate<boolean>('globalThis.verify !== undefined'))
   return { page, requested }
 }
 

@@ -13,6 +13,7 @@ import {
   SCOPE,
   text,
 } from '../../../support/dashboard.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { formOf } from '../../../support/form.ts'
 import { PHOTO_WITH_PLACE } from '../../../support/photo-with-place.ts'
 import type { ServiceResponse } from '../../../support/service.ts'
@@ -160,7 +161,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     await assertCodeIs(paper, url)
     await assertAccessible(page)
     await button(page, 'Print or save as PDF').click()
-    await page.waitForFunction('window.printed === 2')
+    await eventually(() => page.evaluate<boolean>('window.printed === 2'))
     const [{ kind, expiresAt }, ...others] = await sharesOf('bike-4')
     assert.deepEqual([kind, expiresAt, others.length], ['certificate', undefined, 0])
     const used = await use(url)
@@ -201,7 +202,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     const isCreation = (response: { url(): string; request(): { method(): string } }): boolean =>
       response.url().endsWith('/shares') && response.request().method() === 'POST'
     const [created] = await Promise.all([page.waitForResponse(isCreation), button(page, name).click()])
-    await page.waitForFunction('window.printed === 1')
+    await eventually(() => page.evaluate<boolean>('window.printed === 1'))
     return (await created.json()).url
   }
 })

@@ -9,6 +9,7 @@ import {
   link,
   text,
 } from '../../../support/dashboard.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
   it('says what does not fit together, or is missing', async ({ page }) => {
@@ -100,6 +101,7 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0)
     await dashboard.fillSignIn(dashboard.company.keys.A)
     await button(page, 'Sign in').click()
+    await heading(page, start).waitFor()
     await heading(await openTab(''), start).waitFor()
     for (const tab of page.context().pages()) if (tab !== page) await tab.close()
     await page.goto('about:blank')
@@ -112,7 +114,7 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     await page.goto(dashboard.urlOf(''))
     await field(page, 'Company').fill('other')
     await page.goto(dashboard.urlOf('#/sign-in?company=demo'))
-    await page.waitForFunction(`document.querySelector('form input')?.value === 'demo'`)
+    await eventually(() => page.evaluate<boolean>(`document.querySelector('form input')?.value === 'demo'`))
   })
 
   it('works with the keyboard alone', async ({ page }) => {
