@@ -79,10 +79,13 @@ function erasedOf(erased: UntrustedObject): ErasedOfEvent {
   return { fields: textsOf(fields), files: textsOf(files), txId }
 }
 
+const COPIES =
+  'A receipt says nothing about earlier backups, replicas and WAL of the database, or earlier versions in the bucket'
+
 /** What receipts do not prove. */
 export function doubtsOn({ events, receipts }: Pick<BundleClaims, 'events' | 'receipts'>): readonly Unchecked[] {
   if (receipts.length === 0) return []
-  const doubts = [{ what: 'copies of what was erased', why: 'A receipt cannot show that no copy exists' }]
+  const doubts = [{ what: 'copies of what was erased', why: COPIES }]
   if (receipts.some(({ erasure }) => erasure === undefined))
     doubts.push({ what: 'what was erased', why: 'Only a bundle that was made with an A key shows it' })
   const shown = new Map(events.map((event) => [event.txId, event]))

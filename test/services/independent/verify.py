@@ -762,7 +762,8 @@ def note_receipts(shown, events):
     """Notes what receipts do not prove."""
     disclosed_of = {event["txId"]: {*event["fields"], *event["files"]} for event in events}
     if shown:
-        UNCHECKED.add("copies of what was erased: a receipt cannot show that no copy exists")
+        copies = "earlier backups, replicas and WAL of the database, or earlier versions in the bucket"
+        UNCHECKED.add(f"copies of what was erased: a receipt says nothing about {copies}")
     for erasure in shown:
         if erasure is None:
             UNCHECKED.add("what was erased: only a bundle that was made with an A key shows it")
