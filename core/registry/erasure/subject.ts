@@ -67,11 +67,19 @@ export function subjectErasures(context: Context): Background {
     async run(signal) {
       const unfinished = await listEntries(context.records, keys.allSubjects())
       let dueInMs = unfinished.length === 0 ? undefined : LEASE_MS
+      let damage: RegistryError | undefined
       for (const subject of unfinished) {
         signal.throwIfAborted()
-        if (await takeStep(context, subject, holder)) dueInMs = 0
+        try {
+          if (await takeStep(context, subject, holder)) dueInMs = 0
+        } catch (error) {
+          if (!isRegistryError(error, 'CORRUPT')) throw error
+          damage = error
+        }
       }
       context.erasures.request()
+      // Reported when the others are done, because each of their steps meets the damaged record again.
+      if (damage !== undefined && dueInMs !== 0) throw damage
       return dueInMs
     },
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decodeUtf8 } from '../../../core/bytes.ts'
+import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import type { SubjectErasureInput, SubjectErasureResult } from '../../../core/index.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { textEntry } from '../../../core/store/entries.ts'
@@ -11,6 +11,7 @@ import type { When } from '../../support/crashable-process.ts'
 import { eventually } from '../../support/eventually.ts'
 import { settle } from '../../support/manual-clock.ts'
 import { present } from '../../support/present.ts'
+import { recordingLogger } from '../../support/recording-logger.ts'
 import { assertIntact, type Fixture, it, openFixture, Stores } from '../../support/registry-fixture.ts'
 import { entriesOf } from '../../support/whole-store.ts'
 
@@ -161,6 +162,20 @@ describe('erasing a subject', () => {
     await stores.records.commit({ writes: [{ key: present(event).key, value: present(event).value }] })
     assert.deepEqual(placesIn(await erase(fixture)), ALL.slice(1))
     await assertIntact(fixture)
+  })
+
+  test('passes over one whose own record is damaged or missing, and reports it once the others are done', async (t) => {
+    const { logger, lines } = recordingLogger()
+    const fixture = await openFixture({ t, registry: { logger } })
+    await withAda(fixture)
+    const damaged = { key: keys.subjectErasure('acme', '0-damaged'), value: encodeUtf8('{"id":') }
+    const subjects = ['0-damaged', '0-missing'].map((id) => textEntry(keys.subject('acme', id), 'Grace'))
+    await fixture.stores.records.commit({ writes: [damaged, ...subjects] })
+    assert.deepEqual(placesIn(await erase(fixture)), ALL)
+    await fixture.clock.advance(LEASE_MS)
+    const reported = lines.filter(({ level, code }) => level === 'warn' && code === 'CORRUPT')
+    assert.ok(reported.length > 0 && reported.length < 5, `reported ${reported.length} times`)
+    assert.equal((await fixture.stores.keysOf('eu')).length, 2)
   })
 
   it('does not overwrite an update that comes between its read and its commit', async (fixture) => {
