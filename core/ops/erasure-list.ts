@@ -69,13 +69,22 @@ export async function planListed(
   const partsOf = partsIn(listed)
   const txIds = new Set(listed.map(({ txId }) => txId))
   const concerned = new Set<Key>()
-  for await (const { key, record } of inHistories(read())) if (txIds.has(record.txId)) concerned.add(key)
-  const hash = await keyedHashIn(read())
+  let hash: KeyedHash | undefined
+  for await (const part of read()) {
+    hash ??= keyedHashIn(part)
+    const found = inHistory(part)
+    if (found !== undefined && txIds.has(found.record.txId)) concerned.add(found.key)
+  }
+  if (hash === undefined) throw lost("The log's identity")
   const histories = new Map<Key, { readonly evidence: EvidenceRecord; readonly events: [...Events] }>()
-  for await (const { key, record } of inHistories(read()))
-    if (!concerned.has(key)) continue
-    else if ('slotKey' in record) histories.set(key, { evidence: record, events: [firstEventOf(record)] })
+  // A second pass: a listed event may come after all evidences, and these do not fit into memory.
+  for await (const part of read()) {
+    const found = inHistory(part)
+    if (found === undefined || !concerned.has(found.key)) continue
+    const { key, record } = found
+    if ('slotKey' in record) histories.set(key, { evidence: record, events: [firstEventOf(record)] })
     else histories.get(key)?.events.push(record)
+  }
   const leftOut = new Set<Key>()
   const commits: Commit[] = []
   for (const { evidence, events } of histories.values()) {
@@ -88,24 +97,21 @@ export async function planListed(
   return { leftOut, commits }
 }
 
-async function keyedHashIn(parts: AsyncIterable<StreamPart>): Promise<KeyedHash> {
-  for await (const part of parts) {
-    if (!('key' in part) || part.key !== logKeys.identity()) continue
-    const stored: RecordBytes<LogIdentityRecord> = part
-    return keyedHashOf(decodeRecord(stored))
-  }
-  throw lost("The log's identity")
+/** The hash for keys, if the part is the identity of the log. */
+function keyedHashIn(part: StreamPart): KeyedHash | undefined {
+  if (!('key' in part) || part.key !== logKeys.identity()) return undefined
+  const stored: RecordBytes<LogIdentityRecord> = part
+  return keyedHashOf(decodeRecord(stored))
 }
 
-/** The records of evidences and of later events, each with the key of the evidence. */
-async function* inHistories(parts: AsyncIterable<StreamPart>) {
-  const ranges = [keys.evidences(), keys.laterEvents()]
-  for await (const part of parts) {
-    if (!('key' in part) || !ranges.some((range) => isInRange(part.key, range))) continue
-    const stored: RecordBytes<EvidenceRecord | EventRecord> = part
-    const [, company = '', id = ''] = partsOfKey(part.key)
-    yield { key: keys.evidence(company, id), record: decodeRecord(stored) }
-  }
+const HISTORIES = [keys.evidences(), keys.laterEvents()]
+
+/** The record of an evidence or of a later event, with the key of the evidence. */
+function inHistory(part: StreamPart) {
+  if (!('key' in part) || !HISTORIES.some((range) => isInRange(part.key, range))) return undefined
+  const stored: RecordBytes<EvidenceRecord | EventRecord> = part
+  const [, company = '', id = ''] = partsOfKey(part.key)
+  return { key: keys.evidence(company, id), record: decodeRecord(stored) }
 }
 
 /** Of an event, the fields and files that are listed and that it still has. */
