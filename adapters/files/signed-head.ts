@@ -66,13 +66,14 @@ export class FileSignedHead implements SignedHeadKeeper {
   }
 }
 
-/** Formats a head; every head has exactly one text. Requires a size >= 0 and a root of 32 bytes. */
-function format({ size, root }: SignedHead): string {
-  if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32)
-    throw new TypeError('A signed head must have a size >= 0 and a root of 32 bytes')
+/** Formats a head; every head has exactly one text. Requires counts >= 0 and a root of 32 bytes. */
+function format({ size, root, erasures }: SignedHead): string {
+  if (![size, erasures ?? 0].every((count) => Number.isSafeInteger(count) && count >= 0) || root.length !== 32)
+    throw new TypeError('A signed head must have counts >= 0 and a root of 32 bytes')
   const rootHex = toHex(root)
-  const checksum = toHex(sha256(encodeUtf8(`${size} ${rootHex}`)))
-  return `${JSON.stringify({ size, root: rootHex, sha256: checksum })}\n`
+  const text = [size, rootHex, ...(erasures === undefined ? [] : [erasures])].join(' ')
+  const checksum = toHex(sha256(encodeUtf8(text)))
+  return `${JSON.stringify({ size, root: rootHex, erasures, sha256: checksum })}\n`
 }
 
 /**
@@ -87,7 +88,9 @@ function parse(bytes: Uint8Array): SignedHead | undefined {
     if (typeof value.size !== 'number' || typeof value.root !== 'string') return undefined
     const root = fromHex(value.root)
     if (root === undefined) return undefined
-    const head = { size: value.size, root }
+    const erasures = 'erasures' in value ? value.erasures : undefined
+    if (erasures !== undefined && typeof erasures !== 'number') return undefined
+    const head = { size: value.size, root, ...(erasures !== undefined && { erasures }) }
     return format(head) === text ? head : undefined
   } catch {
     return undefined

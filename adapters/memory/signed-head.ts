@@ -22,4 +22,4 @@ export class MemorySignedHead implements SignedHeadKeeper {
   }
 }
 
-const copyOf = ({ size, root }: SignedHead): SignedHead => ({ size, root: new Uint8Array(root) })
+const copyOf = (head: SignedHead): SignedHead => ({ ...head, root: new Uint8Array(head.root) })

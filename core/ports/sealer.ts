@@ -11,6 +11,8 @@ export interface SignedHead {
   readonly size: number
   /** 32 bytes. */
   readonly root: Uint8Array
+  /** How many lines the list of erasures had when it was kept, if there is one. */
+  readonly erasures?: number
 }
 
 /** Stores the signed head. */

@@ -12,8 +12,8 @@ import { fileOf, openRecordStream, type Manifest } from './manifest.ts'
  * @param request - `erasures`: paths of lists, which hold the lines of the backup's own one and later ones
  * @param kept - the list that was kept with the secrets
  * @returns the plan, if there is anything to leave out, and all lists as one
- * @throws RegistryError `CONFIG_ERROR` if more was signed than the backup holds, and no list is named; for a list that
- *   is damaged, older than the backup, or of another registry
+ * @throws RegistryError `CONFIG_ERROR` if more was signed than the backup holds, and no list is named, or the lists are
+ *   older than `head`; for a list that is damaged, older than the backup, or of another registry
  */
 export async function planErasures(
   { directory, manifest }: { readonly directory: string; readonly manifest: Manifest },
@@ -21,7 +21,8 @@ export async function planErasures(
   kept: Uint8Array | undefined,
 ): Promise<{ readonly plan: ListedPlan | undefined; readonly list: Uint8Array }> {
   const { folder, logSize } = manifest
-  if (erasures === undefined && head !== undefined && head.size > logSize) throw unlisted(head.size - logSize)
+  const lacking = (head?.size ?? 0) - logSize
+  if (erasures === undefined && lacking > 0) throw unlisted(lacking)
   const own = fileOf(manifest, ERASURE_LIST) === undefined ? [] : await readList(join(directory, folder, ERASURE_LIST))
   const isKeptRead = kept !== undefined && erasures?.length !== 0
   const lines = new Set([...own, ...(isKeptRead ? await readList('the list with the secrets', kept) : [])])
@@ -31,6 +32,8 @@ export async function planErasures(
       throw configError(`${path} lacks erasures of the backup: it is older, damaged, or of another registry`)
     for (const line of listed) lines.add(line)
   }
+  const signed = head?.erasures ?? 0
+  if (erasures?.length !== 0 && lacking > 0 && lines.size < signed) throw tooOld(lines.size, signed)
   const later = [...lines].slice(own.length)
   const read = () => decodeRecords(openRecordStream(directory, folder))
   const plan = later.length === 0 ? undefined : await planListed(read, later, Date.now())
@@ -49,9 +52,17 @@ async function readList(name: string, bytes?: Uint8Array): Promise<readonly stri
   )
 }
 
+const ADVICE =
+  'Name the newest one with --erasures, or confirm with --without-erasures that what was erased since comes back'
+
 const unlisted = (lacking: number): Error =>
   configError(
     `The backup lacks ${lacking} log entries that were signed, and there is no ${ERASURE_LIST} beside --head, which ` +
-      'would say what was erased since. Name the newest one with --erasures, or confirm with --without-erasures that ' +
-      'what was erased since comes back',
+      `would say what was erased since. ${ADVICE}`,
+  )
+
+const tooOld = (lines: number, signed: number): Error =>
+  configError(
+    `The lists have ${lines} erased fields and files, but ${ERASURE_LIST} had ${signed} at the time of --head: they ` +
+      `are older than it. ${ADVICE}`,
   )

@@ -114,11 +114,13 @@ async function openParts(
   const { sealer, heads, ...watched } = await openSealer(config, { directory, logger, parts, instruments, records })
   const { anchor } = watched
   if (anchor instanceof LocalLedger && !config.readOnly) await assertLedgerComplete(records, anchor)
+  const kept = { records, signedHead: new FileSignedHead(join(directory, 'signed-head.json')) }
+  const listed = config.readOnly ? kept : await withErasureList(kept, directory, logger)
   const registry = await openRegistry({
-    records: instruments.observeRecords(config.readOnly ? records : await withErasureList(records, directory, logger)),
+    records: instruments.observeRecords(listed.records),
     blobs: instruments.observeBlobs(blobs),
     sealer,
-    signedHead: new FileSignedHead(join(directory, 'signed-head.json')),
+    signedHead: listed.signedHead,
     knownHeads: heads,
     ...settingsOf(config),
     ...(smallFileBytes !== undefined && { smallFileBytes }),

@@ -8,7 +8,7 @@ import { rejectsWith, signedHeadKeeperContract } from '../../contract/index.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 
-const OLD = { size: 41, root: new Uint8Array(randomBytes(32)) }
+const OLD = { size: 41, root: new Uint8Array(randomBytes(32)), erasures: 7 }
 const NEW = { size: 1042, root: new Uint8Array(randomBytes(32)) }
 
 signedHeadKeeperContract('file', async () => {
@@ -65,6 +65,7 @@ describe('the signed head in a file', () => {
       { ...OLD, size: -1 },
       { ...OLD, size: 1.5 },
       { ...OLD, root: new Uint8Array(31) },
+      { ...OLD, erasures: -1 },
     ])
       await assert.rejects(async () => keeper.write(head), TypeError)
     assert.equal(await keeper.read(), undefined)

@@ -80,6 +80,11 @@ it('without a list that is as new as the signed head, a restore asks before it c
   assertUsageError(await restore('--head', head), asked)
   assert.deepEqual(await readdir(target), ['restore.unfinished'])
   assertUsageError(await restore('--head', head, '--erasures', headOf(directory)), /is not a list of erasures/)
+  // Beside the head, without its last line.
+  const text = await readFile(list, 'utf8')
+  await writeFile(join(root, 'erasures.jsonl'), text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1))
+  const older = /The lists have 9 erased fields and files, but erasures\.jsonl had 10 at the time of --head.*--erasures/
+  assertUsageError(await restore('--head', head), older)
   assert.deepEqual(await readdir(target), ['restore.unfinished'])
   assertSuccess(await restore('--head', head, '--erasures', list), /of 1 evidences/)
   assert.deepEqual(await marksIn(target), [])

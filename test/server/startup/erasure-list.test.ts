@@ -20,12 +20,15 @@ async function openListed(t: TestContext, commit?: Stores['records']['commit']) 
   const stores = new Stores()
   const directory = await temporaryFor(t)
   const list = join(directory, 'erasures.jsonl')
-  const open = async () => {
-    const { records } = stores
-    const listing = await withErasureList(decorateRecords(records, commit ? { commit } : {}), directory, silentLogger)
-    return openFixture({ t, stores, records: { commit: (changes) => listing.commit(changes) } })
+  const start = (changes: Partial<Stores['records']> = {}) => {
+    const records = decorateRecords(stores.records, changes)
+    return withErasureList({ records, signedHead: stores.signedHead }, directory, silentLogger)
   }
-  return { stores, list, open, directory }
+  const open = async () => {
+    const { records } = await start(commit ? { commit } : {})
+    return openFixture({ t, stores, records: { commit: (changes) => records.commit(changes) } })
+  }
+  return { stores, list, open, start }
 }
 
 const linesOf = async (path: string): Promise<readonly string[]> => (await readFile(path, 'utf8')).split('\n')
@@ -50,7 +53,7 @@ it('an erasure is in the list when it returns: a line for each field and file, w
 })
 
 it('a start adds what is missing, keeps what a restore has applied, and drops a line that is cut off', async (t) => {
-  const { stores, list, open, directory } = await openListed(t)
+  const { list, open, start } = await openListed(t)
   const { evidences, evidence, scope } = await open()
   const id = await evidence({ owner: 'Alice', description: 'of Alice' })
   await evidences.erase(scope, id, { fields: ['owner', 'description'], reason: 'court' })
@@ -59,10 +62,10 @@ it('a start adds what is missing, keeps what a restore has applied, and drops a 
   const applied = (complete[0] ?? '').replaceAll(/[0-9a-f]{64}/g, 'ab'.repeat(32))
   await writeFile(list, `${complete[1]}\n${applied}\n`)
   await appendFile(list, complete[0]?.slice(0, 30) ?? '')
-  await withErasureList(stores.records, directory, silentLogger)
+  await start()
   assert.deepEqual((await linesOf(list)).toSorted(), [...complete, applied].toSorted())
   await rm(list)
-  await withErasureList(stores.records, directory, silentLogger)
+  await start()
   assert.deepEqual((await linesOf(list)).toSorted(), complete.toSorted())
 })
 
@@ -80,4 +83,21 @@ it('an erasure whose commit was applied, but failed, is in the list', async (t) 
     code: 'UNKNOWN_OUTCOME',
   })
   assert.equal((await linesOf(list)).length, 2)
+})
+
+it('the signed head says how many lines the list has, also if a tree is signed while they are written', async (t) => {
+  const { evidences, evidence, scope, stores } = await openFixture({ t })
+  const id = await evidence({ owner: 'Alice', description: 'of Alice' })
+  await evidences.erase(scope, id, { fields: ['owner', 'description'], reason: 'court' })
+  const [erasure] = await listEntries(stores.records, keys.allErasures())
+  const { list, start } = await openListed(t)
+  const { records, signedHead } = await start()
+  const head = { size: 9, root: new Uint8Array(32) }
+  const committed = records.commit({ writes: [present(erasure)] })
+  await signedHead.write(head)
+  assert.deepEqual(await signedHead.read(), { ...head, erasures: 2 })
+  assert.equal((await linesOf(list)).length, 3)
+  await committed
+  await (await start()).signedHead.write({ ...head, erasures: 0 })
+  assert.deepEqual(await signedHead.read(), { ...head, erasures: 2 })
 })
