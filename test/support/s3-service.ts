@@ -1,6 +1,14 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe } from 'node:test'
-import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import {
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
+  ListObjectsV2Command,
+  S3Client,
+  type ObjectVersion,
+} from '@aws-sdk/client-s3'
 import { openS3Blobs, type S3Settings } from '../../adapters/s3/index.ts'
 import type { BlobStore } from '../../core/ports/index.ts'
 import { Ceph, cephIsMissing, CREDENTIALS } from './ceph.ts'
@@ -70,6 +78,18 @@ export class Service {
   async objects(prefix: string): Promise<readonly string[]> {
     const { Contents = [] } = await this.client.send(new ListObjectsV2Command({ Bucket: BUCKET, Prefix: prefix }))
     return Contents.map(({ Key = '' }) => Key.slice(prefix.length))
+  }
+
+  /** Returns the keys and bytes of all versions of the objects below a prefix. Requires that there are few. */
+  async contents(prefix: string): Promise<readonly Uint8Array[]> {
+    const at = { Bucket: BUCKET, Prefix: prefix }
+    const { Versions = [], IsTruncated = false } = await this.client.send(new ListObjectVersionsCommand(at))
+    assert.ok(!IsTruncated, 'all versions are listed')
+    const bytesOf = async ({ Key = '', VersionId }: ObjectVersion): Promise<Uint8Array> => {
+      const { Body } = await this.client.send(new GetObjectCommand({ Bucket: BUCKET, Key, VersionId }))
+      return Buffer.concat([Buffer.from(Key), (await Body?.transformToByteArray()) ?? Buffer.alloc(0)])
+    }
+    return Promise.all(Versions.map(bytesOf))
   }
 
   /** Returns the keys of unfinished uploads below a prefix, without the prefix. */

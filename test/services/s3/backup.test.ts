@@ -8,13 +8,14 @@ import { OPERATOR_ENV, RunningRegistry } from '../../support/running-registry.ts
 import { BUCKET, CLIENT_ENV, withService } from '../../support/s3-service.ts'
 import { runCli, type Environment } from '../../support/server-process.ts'
 import { temporaryFor } from '../../support/temporary.ts'
+import { assertNoneReadable, callAt, holdsMark, markedFiles, writeMarks } from '../../support/erasure-marker.ts'
 import { assertSuccess, assertUsageError, folderOf, headOf } from '../../support/backups.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 
 withService('backups of records in PostgreSQL and files in a bucket', (service) => {
   const database = ofSuite(() => PostgresServer.start())
   before(async () => {
-    for (const name of ['first', 'second']) await database().query(`create database ${name}`)
+    for (const name of ['first', 'second', 'erased', 'restored']) await database().query(`create database ${name}`)
   })
 
   const environment = (name: string): Environment => ({
@@ -74,5 +75,48 @@ withService('backups of records in PostgreSQL and files in a bucket', (service) 
       assert.equal(await server.server.stop(), 0)
       assertSuccess(await runCli(['fsck', '--data-dir', target], env), /and 21 files checked: nothing differs/)
     }
+  })
+
+  test('restored after an erasure, have nothing of it in the database, the bucket or the directory', async (t) => {
+    const keyring = join(await temporaryFor(t), 'checkpoint-keys.json')
+    await generateCheckpointKey(keyring)
+    const [erased, restored] = ['erased', 'restored'].map((name) => ({
+      ...environment(name),
+      EVIDENCE_CHECKPOINT_KEYS: keyring,
+    }))
+    const registry = await RunningRegistry.start(t, undefined, erased)
+    const { directory } = registry
+    const call = callAt(registry.url, OPERATOR_ENV.EVIDENCE_OPERATOR_KEY)
+    const marked = await writeMarks(call)
+    const root = await temporaryFor(t)
+    const [backup, target] = [join(root, 'backup'), join(root, 'target')]
+    assertSuccess(await registry.backup(backup))
+    const inBucket = async (name: string): Promise<number> => {
+      assert.deepEqual(await service().uploads(`${name}/`), [], 'their bytes cannot be read')
+      return (await service().contents(`${name}/`)).filter(holdsMark).length
+    }
+    assert.ok((await inBucket('erased')) > 0)
+    await assertNoneReadable(call, marked)
+    assert.equal(await inBucket('erased'), 0)
+    await registry.create('after the erasure')
+    assertSuccess(await runCli(['seal', '--data-dir', directory], erased))
+    await registry.server.stop()
+
+    const head = join(root, 'signed-head.json')
+    await copyFile(headOf(directory), head)
+    const restore = ['restore', '--from', backup, '--data-dir', target, '--head', head]
+    assertUsageError(await runCli(restore, restored), /there is no erasures\.jsonl beside --head/)
+    const list = join(directory, 'erasures.jsonl')
+    const without = /without what was erased of 3 evidences/
+    assertSuccess(await runCli([...restore, '--erasures', list], restored), without)
+    assert.equal(await inBucket('restored'), 0)
+    assert.deepEqual(await markedFiles(target), [])
+    const [{ oid } = {}] = await database().query("select oid from pg_database where datname = 'restored'")
+    await database().query('checkpoint')
+    assert.deepEqual(await markedFiles(join(database().directory, 'base', String(oid))), [])
+    await copyFile(join(directory, 'secret'), join(target, 'secret'))
+    const readOnly = await RunningRegistry.start(t, target, { ...restored, EVIDENCE_READ_ONLY: 'true' })
+    assert.ok(await readOnly.has(marked[1]?.id ?? ''))
+    assert.equal(await readOnly.server.stop(), 0)
   })
 })
