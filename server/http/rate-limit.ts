@@ -12,13 +12,13 @@ export const noRateLimit: RateLimiter = () => undefined
 /** A window begins with the first request of a sender. */
 const WINDOW_S = 60
 
-/** So that many addresses cannot fill the memory. */
-const MAX_SENDERS = 100_000
+/** So that many addresses cannot fill the memory. Unlike `max`, it allocates nothing in advance, which takes 0.1 s. */
+const MOST_SENDERS = { maxSize: 100_000, sizeCalculation: () => 1 }
 
 /** Limits the requests of each sender in a minute. `limitOf`: how many it has; 0 means that there is no limit. */
 export function createRateLimiter(limitOf: (sender: Sender) => number): RateLimiter {
   /** The number of requests of a sender in its window. */
-  const windows = new LRUCache<string, { requests: number }>({ max: MAX_SENDERS, ttl: WINDOW_S * 1_000 })
+  const windows = new LRUCache<string, { requests: number }>({ ...MOST_SENDERS, ttl: WINDOW_S * 1_000 })
   return (ctx, sender) => {
     const limit = limitOf(sender)
     if (limit === 0) return
@@ -67,7 +67,7 @@ const OF_COMPANY: Rule = { name: 'hour', limit: 3_000, windowS: 3_600 }
 export function createRation(now: () => number = () => performance.now()): Ration {
   const limitAddress = createRateLimiter(() => 30)
   const { limit, windowS } = OF_COMPANY
-  const buckets = new LRUCache<string, { left: number; at: number }>({ max: MAX_SENDERS })
+  const buckets = new LRUCache<string, { left: number; at: number }>(MOST_SENDERS)
   return (ctx, sender, companyId) => {
     limitAddress(ctx, sender)
     // A longer text is not the id of a company.
