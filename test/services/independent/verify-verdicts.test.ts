@@ -101,18 +101,13 @@ describe('the verifier in Python says the same', { skip: skipPython }, () => {
   const directory = temporaryOfSuite()
   const at = (name: string): string => join(directory, name)
 
-  const { compiled, run } = compilePythonVerifier(directory)
+  const { compiled, run, runIn } = compilePythonVerifier(directory)
 
-  async function verify(
-    text: string,
-    policy?: string,
-    env?: NodeJS.ProcessEnv,
-    require: Require = [],
-  ): Promise<PythonRun> {
+  async function verify(text: string, policy?: string, require: Require = [], exec = run): Promise<PythonRun> {
     await writeFile(at('bundle'), text)
     if (policy !== undefined) await writeFile(at('policy'), policy)
     const pinned = policy === undefined ? [] : ['--policy', at('policy')]
-    return run([at('bundle'), ...pinned, ...require.flatMap((name) => ['--require', name])], env)
+    return exec([at('bundle'), ...pinned, ...require.flatMap((name) => ['--require', name])])
   }
 
   function codeOf(text: string, policy: string | undefined, require: Require): number {
@@ -128,7 +123,7 @@ describe('the verifier in Python says the same', { skip: skipPython }, () => {
 
   /** The exit code, which is that of the verifier in TypeScript, too. */
   async function agrees(expected: number, text: string, policy?: string, require: Require = []): Promise<string> {
-    const { code, stdout } = await verify(text, policy, {}, require)
+    const { code, stdout } = await verify(text, policy, require)
     const what = `${stdout}\n${text.slice(-300)}\n${policy}`
     assert.deepEqual([code, codeOf(text, policy, require)], [expected, expected], what)
     return stdout
@@ -648,9 +643,10 @@ describe('the verifier in Python says the same', { skip: skipPython }, () => {
     it('without openssl, except that it cannot say', async () => {
       await mkdir(at('empty'))
       await symlink('/nowhere', at('empty/openssl'))
-      const { code, stdout } = await verify(await stamped({}), policy, { PATH: at('empty') })
+      const exec = (args: readonly string[]): Promise<PythonRun> => runIn({ PATH: at('empty') }, args)
+      const { code, stdout } = await verify(await stamped({}), policy, [], exec)
       assert.deepEqual([code, /openssl is missing/.test(stdout)], [2, true], stdout)
-      assert.equal((await verify(await stamped({}), policyWith(), { PATH: at('empty') })).code, 0)
+      assert.equal((await verify(await stamped({}), policyWith(), [], exec)).code, 0)
     })
   })
 
@@ -658,7 +654,7 @@ describe('the verifier in Python says the same', { skip: skipPython }, () => {
     await writeFile(at('bundle'), BUNDLE)
     await writeFile(at('фото\n.jpg'), 'x')
     const args = [at('bundle'), '--file', at('фото\n.jpg')]
-    const { code, stdout } = await run(args, { PYTHONIOENCODING: 'cp1252' })
+    const { code, stdout } = await runIn({ PYTHONIOENCODING: 'cp1252' }, args)
     assert.equal(code, 7)
     assert.match(stdout, /\\u0444.*\\n\.jpg: not in this proof\n/)
     assert.match(stdout, /not checked: .*revocation/)
