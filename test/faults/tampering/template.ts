@@ -54,7 +54,8 @@ async function copyOf(directory: string, copy: string): Promise<string> {
 }
 
 async function withRegistry(directory: string, use: (registry: Registry) => Promise<void>): Promise<void> {
-  const { registry } = await openConfiguredRegistry(checkConfig(directory), silentLogger)
+  const config = { ...checkConfig(directory), tsaIntervalMs: 0, anchorIntervalMs: 0 }
+  const { registry } = await openConfiguredRegistry(config, silentLogger)
   try {
     await use(registry)
   } finally {
