@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import type { Json } from '../../core/commitment/canonical-json.ts'
+import { codePoint } from './code-point.ts'
 
 const isNegativeZero = (value: unknown): boolean => Object.is(value, -0)
 
 /** Every JSON value that is accepted: safe integers, doubles, well-formed texts, no `__proto__`. */
-const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed())
+const text = fc.string({ unit: codePoint }).filter((value) => value.isWellFormed())
 const number = fc
   .double({ noNaN: true, noDefaultInfinity: true })
   .filter((value) => !isNegativeZero(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))

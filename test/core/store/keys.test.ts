@@ -8,8 +8,9 @@ import { FAMILIES } from '../../../core/ops/check/families.ts'
 import { keys, keysUnder as under, recordKey as key, searchableKey } from '../../../core/store/keys.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
+import { codePoint } from '../../support/code-point.ts'
 
-const wellFormed = fc.string({ unit: 'binary', maxLength: 12 }).filter((part) => part.isWellFormed())
+const wellFormed = fc.string({ unit: codePoint, maxLength: 12 }).filter((part) => part.isWellFormed())
 /** Parts that look like encoded text, and parts that are too long to be stored as they are. */
 const nasty = fc.constantFrom('', '/', '%', '%2F', '.', '..', '~', '0', 'a/b', 'a', 'a%', '\0', 'é', 'e\u0301')
 const long = fc.tuple(wellFormed, fc.integer({ min: 390, max: 410 })).map(([end, length]) => 'x'.repeat(length) + end)
@@ -95,7 +96,7 @@ describe('record keys', () => {
   })
 
   it('of external ids are in the range of each beginning, however long they are, and of no other text', () => {
-    const text = fc.string({ unit: 'binary', maxLength: 128 }).filter((each) => each.isWellFormed())
+    const text = fc.string({ unit: codePoint, maxLength: 128 }).filter((each) => each.isWellFormed())
     const nastyText = fc.oneof(text, nasty, fc.constant('\u{1F600}'.repeat(128)), fc.constant('x'.repeat(128)))
     fc.assert(
       fc.property(nastyText, nastyText, fc.nat(), (a, b, at) => {

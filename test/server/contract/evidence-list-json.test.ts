@@ -9,9 +9,10 @@ import {
   evidenceListPart,
   evidenceListParts,
 } from '../../../server/contract/evidence-responses.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 const id = fc.uuid() as fc.Arbitrary<never>
-const anyText = fc.string({ unit: 'binary' })
+const anyText = fc.string({ unit: codePoint })
 const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
 const anyCount = fc.nat()
 

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { HistoryPage } from '../../../core/index.ts'
 import { EvidenceEvent, EvidencePage, evidencePage } from '../../../server/contract/evidence-responses.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 const id = fc.uuid() as fc.Arbitrary<never>
-const text = fc.string({ unit: 'binary' })
+const text = fc.string({ unit: codePoint })
 const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') })
 const meta = fc.dictionary(text, fc.jsonValue()) as fc.Arbitrary<never>
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { codePoint } from '../code-point.ts'
 
 /** Random values from the JSON schemas of an OpenAPI document. */
 
@@ -67,7 +68,7 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
     Array.from({ length: 2_000 }, (_, i) => i),
   ),
   fc.jsonValue({ maxDepth: 4 }),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: codePoint, maxLength: 20 }),
 )
 
 /** As texts, for paths, queries and forms. */
