@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
@@ -51,11 +51,10 @@ export function compilePythonVerifier(directory: string) {
     return JSON.parse((await outcomes.next()).value) as PythonRun
   }
   /** Runs it in a process of its own, which begins with this environment. */
-  const runIn = (env: NodeJS.ProcessEnv, args: readonly string[]): Promise<PythonRun> =>
-    new Promise((done) => {
-      const child = execFile(python, [compiled, ...args], { env: { ...process.env, ...env } }, (_, stdout) =>
-        done({ code: child.exitCode, stdout }),
-      )
-    })
+  async function runIn(env: NodeJS.ProcessEnv, args: readonly string[]): Promise<PythonRun> {
+    const options = { env: { ...process.env, ...env }, encoding: 'utf8' } as const
+    const { status: code, stdout } = spawnSync(python, [compiled, ...args], options)
+    return { code, stdout }
+  }
   return { compiled, run, runIn }
 }
