@@ -3,7 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import fs, { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { cp, link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import promises, { cp, link, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -252,13 +252,22 @@ describe('an open that loses data', () => {
     await assertComplete()
   })
 
-  it('is undone by the next open if the process was killed during it', async () => {
+  it('is undone by the next open if the process was killed during it, and while it was undone', async (t) => {
     await writeStore()
     const db = join(directory, 'db')
     await mkdir(join(directory, 'links'))
     for (const name of await readdir(db))
       if (!name.startsWith('LO')) await link(join(db, name), join(directory, 'links', name))
     removeFiles(db, /^(CURRENT|.*\.log)$/)
+    const { open } = promises
+    // The sync of the folder, behind the restored names.
+    t.mock.method(promises, 'open', (path: string, ...others: [string?]) =>
+      path.endsWith(join('records', 'db')) ? Promise.reject(new Error('injected')) : open(path, ...others),
+    )
+    syncBuiltinESMExports()
+    await assert.rejects(openLevelRecords(directory), { code: 'UNAVAILABLE' })
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
     for (const half of ['links.making', 'links.released']) await mkdir(join(directory, half))
     await assertComplete()
   })

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rmdir, symlink, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
+import { openLocalLedger } from '../../../adapters/local-ledger/index.ts'
 import { assertSame, collect, inChunks, mustGet } from '../../contract/blob-bodies.ts'
 import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { RegistryError, type BlobStore } from '../../../core/index.ts'
@@ -16,6 +17,8 @@ import {
 import { readManifest } from '../../../server/backup/manifest.ts'
 import { verifyBackup } from '../../../server/backup/restore.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
+import { send } from '../../support/ledger-directory.ts'
+import { present } from '../../support/present.ts'
 import { openFixture, type Fixture } from '../../support/registry-fixture.ts'
 import { filesBelow, temporaryFor } from '../../support/temporary.ts'
 
@@ -82,6 +85,33 @@ it('a file that is deleted while its bytes are copied is not in the backup', asy
   )
   // The fixture has no signed head in a file, and nothing else differs.
   assert.deepEqual([count, problems], [0, []])
+})
+
+it('what is signed and anchored after the snapshot is not in the backup', async (t) => {
+  const { fixture, ids: _, ...paths } = await createFixture(t)
+  const { registry, stores } = fixture
+  const ledger = await openLocalLedger(join(paths.dataDir, 'ledger'))
+  t.after(() => ledger.close())
+  const [head, blocks] = ['signed-head.json', 'ledger/blocks.jsonl']
+  const publish = async (): Promise<void> => {
+    const checkpoint = Buffer.from(present(await registry.log.latestCheckpoint()))
+    await writeFile(join(paths.dataDir, head), checkpoint)
+    await send(ledger, checkpoint)
+  }
+  await publish()
+  const before = await Promise.all([head, blocks].map((name) => readFile(join(paths.dataDir, name), 'utf8')))
+  const snapshot = async () => {
+    const taken = await stores.records.snapshot()
+    await fixture.evidence({ externalId: 'later' })
+    await registry.sealNow()
+    await publish()
+    return taken
+  }
+  const run = { report: () => undefined, signal: new AbortController().signal }
+  await createBackup({ ...sourcesOf(fixture, paths.dataDir), snapshots: { snapshot } }, { to: paths.to }, run)
+  const folder = join(paths.to, present(await readManifest(paths.to)).folder)
+  const saved = [head, join('data', blocks)].map((name) => readFile(join(folder, name), 'utf8'))
+  assert.deepEqual(await Promise.all(saved), before)
 })
 
 it('a file whose bytes are lost is named, and the backup has everything else', async (t) => {
