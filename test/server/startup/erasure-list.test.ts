@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { fromHex, toHex } from '../../../core/bytes.ts'
 import { receiptHash } from '../../../core/commitment/receipt.ts'
-import { RegistryError } from '../../../core/index.ts'
+import { RegistryError, type RecordStore } from '../../../core/index.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { keys } from '../../../core/store/keys.ts'
@@ -15,18 +15,16 @@ import { openFixture, Stores } from '../../support/registry-fixture.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
-/** A registry whose erasures are listed in `list`. `commit`: instead of that of the records. */
-async function openListed(t: TestContext, commit?: Stores['records']['commit']) {
+/** A registry whose erasures are listed in `list`. `members`: instead of those of the records. */
+async function openListed(t: TestContext, members: Partial<RecordStore> = {}) {
   const stores = new Stores()
   const directory = await temporaryFor(t)
   const list = join(directory, 'erasures.jsonl')
-  const start = (changes: Partial<Stores['records']> = {}) => {
-    const records = decorateRecords(stores.records, changes)
-    return withErasureList({ records, signedHead: stores.signedHead }, directory, silentLogger)
-  }
-  const open = async () => {
-    const { records } = await start(commit ? { commit } : {})
-    return openFixture({ t, stores, records: { commit: (changes) => records.commit(changes) } })
+  const records = decorateRecords(stores.records, { close: async () => undefined, ...members })
+  const start = () => withErasureList({ records, signedHead: stores.signedHead }, directory, silentLogger)
+  const open = async (listing?: RecordStore) => {
+    const { commit } = listing ?? (await start()).records
+    return openFixture({ t, stores, records: { commit } })
   }
   return { stores, list, open, start }
 }
@@ -52,6 +50,17 @@ it('an erasure is in the list when it returns: a line for each field and file, w
   assert.deepEqual([listed, txId, field, end], [file.id, txIds[0], 'files', ['']])
 })
 
+it('a commit that is refused adds no line', async (t) => {
+  const { stores, list, start, open } = await openListed(t)
+  const { records: listing } = await start()
+  const { evidences, evidence, scope } = await open(listing)
+  await evidences.erase(scope, await evidence({ owner: 'Alice' }), { fields: ['owner'], reason: 'request' })
+  const before = await readFile(list, 'utf8')
+  const { key, value } = present((await listEntries(stores.records, keys.allErasures()))[0])
+  const { ok } = await listing.commit({ checks: [{ key, version: null }], writes: [{ key, value }] })
+  assert.deepEqual([ok, await readFile(list, 'utf8')], [false, before])
+})
+
 it('a start adds what is missing, keeps what a restore has applied, and drops a line that is cut off', async (t) => {
   const { list, open, start } = await openListed(t)
   const { evidences, evidence, scope } = await open()
@@ -71,10 +80,12 @@ it('a start adds what is missing, keeps what a restore has applied, and drops a 
 
 it('an erasure whose commit was applied, but failed, is in the list', async (t) => {
   let isFailing = false
-  const { stores, list, open } = await openListed(t, async (commit) => {
-    const outcome = await stores.records.commit(commit)
-    if (isFailing) throw new RegistryError('UNKNOWN_OUTCOME', 'The reply was lost')
-    return outcome
+  const { stores, list, open } = await openListed(t, {
+    async commit(commit) {
+      const outcome = await stores.records.commit(commit)
+      if (isFailing) throw new RegistryError('UNKNOWN_OUTCOME', 'The reply was lost')
+      return outcome
+    },
   })
   const { evidences, evidence, scope } = await open()
   const id = await evidence({ owner: 'Alice' })
@@ -100,4 +111,32 @@ it('the signed head says how many lines the list has, also if a tree is signed w
   await committed
   await (await start()).signedHead.write({ ...head, erasures: 0 })
   assert.deepEqual(await signedHead.read(), { ...head, erasures: 2 })
+})
+
+it('an erasure holds if the list cannot be written, and is in it within a minute', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { list, start, open } = await openListed(t)
+  const { records: listing } = await start()
+  const { evidences, evidence, scope } = await open(listing)
+  const id = await evidence({ owner: 'Alice' })
+  await rm(list)
+  await mkdir(list)
+  const { erased } = await evidences.erase(scope, id, { fields: ['owner'], reason: 'request' })
+  assert.equal(erased.length, 1)
+  await rmdir(list)
+  t.mock.timers.tick(60_000)
+  await listing.close()
+  assert.equal((await linesOf(list)).length, 2)
+})
+
+it('what another server of the same records erases is in the list within a minute', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { stores, list, start } = await openListed(t, { isShared: true })
+  const { records: listing } = await start()
+  const { evidences, evidence, scope } = await openFixture({ t, stores })
+  const id = await evidence({ owner: 'Alice' })
+  await evidences.erase(scope, id, { fields: ['owner'], reason: 'request' })
+  t.mock.timers.tick(60_000)
+  await listing.close()
+  assert.equal((await linesOf(list)).length, 2)
 })
