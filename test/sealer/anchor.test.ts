@@ -386,22 +386,42 @@ describe('anchoring', () => {
     assert.deepEqual(await head(), { confirmedSize: 2, sentSize: 2, outstanding: null, unsettled: [2] })
   })
 
-  it('replaces a rejected transaction when it is old, although no node has it', async () => {
-    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(undefined, {
-      anchorReplaceAfterMs: 60_000,
+  for (const isDropped of [false, true])
+    it(`replaces a transaction that is rejected${isDropped ? ' after it was dropped' : ''} when it is old`, async () => {
+      const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(undefined, {
+        anchorReplaceAfterMs: 60_000,
+      })
+      chain.rejectsAll = !isDropped
+      await seal()
+      chain.rejectsAll = true
+      for (const ref of chain.broadcasts) chain.drop(ref)
+      await sealing.clock.advance(30_000)
+      assert.equal(chain.prepared.length, 1)
+      assert.equal(sealer.status().failures.anchor.lastCode, 'ANCHOR_FAILED')
+      await sealing.clock.advance(240_000)
+      assert.ok(chain.prepared.length > 1)
+      chain.rejectsAll = false
+      await sealing.clock.advance(120_000)
+      await confirm()
+      assert.equal(sealer.status().anchoredSize, 2)
+      assert.equal(chain.mined, 1)
     })
-    chain.rejectsAll = true
+
+  it('applies no change of an anchor if another sealer has made one since', async () => {
+    const isAppliedTwice: boolean[] = []
+    const { seal, confirm } = await openAnchorFixture((records) =>
+      decorateRecords(records, {
+        async commit(commit) {
+          const outcome = await records.commit(commit)
+          if (commit.writes?.some(({ key }) => key === logKeys.anchorHead()) === true)
+            isAppliedTwice.push((await records.commit(commit)).ok)
+          return outcome
+        },
+      }),
+    )
     await seal()
-    await sealing.clock.advance(30_000)
-    assert.equal(chain.prepared.length, 1)
-    assert.equal(sealer.status().failures.anchor.lastCode, 'ANCHOR_FAILED')
-    await sealing.clock.advance(240_000)
-    assert.ok(chain.prepared.length > 1)
-    chain.rejectsAll = false
-    await sealing.clock.advance(120_000)
     await confirm()
-    assert.equal(sealer.status().anchoredSize, 2)
-    assert.equal(chain.mined, 1)
+    assert.ok(isAppliedTwice.length >= 3 && !isAppliedTwice.includes(true))
   })
 
   it('sends a confirmed anchor again after a reorganization removed it', async () => {
