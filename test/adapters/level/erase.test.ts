@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { cp, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Level } from 'level'
 import { openLevelRecords, type LevelRecords } from '../../../adapters/level/index.ts'
 import type { LevelDatabase } from '../../../adapters/level/layout.ts'
+import { forgetKeys, manifestName } from '../../../adapters/level/manifest.ts'
 import { eventually } from '../../support/eventually.ts'
 import { isOnDisk, temporaryFor } from '../../support/temporary.ts'
 
@@ -64,6 +65,18 @@ describe('opening LevelDB', () => {
     assert.ok(kept.every((entry) => entry?.value.length === 64 * 1024))
     await again.close()
   })
+})
+
+it('leaves a manifest of LevelDB as it is if it is damaged', async (t) => {
+  const { records, directory } = await open(t)
+  await records.close()
+  const database = join(directory, 'db')
+  const path = join(database, (await manifestName(database)) ?? '')
+  const manifest = await readFile(path)
+  const damaged = manifest.with(-1, (manifest.at(-1) ?? 0) ^ 1)
+  await writeFile(path, damaged)
+  await forgetKeys(database)
+  assert.deepEqual(new Uint8Array(await readFile(path)), damaged)
 })
 
 describe('eraseHistory of LevelDB', () => {

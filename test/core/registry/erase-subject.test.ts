@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
 import type { SubjectErasureInput, SubjectErasureResult } from '../../../core/index.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
-import { textEntry } from '../../../core/store/entries.ts'
+import { putRecord, textEntry } from '../../../core/store/entries.ts'
 import { keys } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
@@ -96,6 +96,7 @@ describe('erasing a subject', () => {
     assert.deepEqual(await evidences.erasure(scope, present(newest).id.toUpperCase()), newest)
     const { found: _, isMore: __, ...listed } = result
     assert.deepEqual(oldest, listed)
+    assert.ok(!('holder' in listed || 'cursor' in listed), 'what the servers work with')
     const pages = [
       await evidences.erasures(scope, { limit: 3 }),
       await evidences.erasures(scope, { after: newest?.id ?? '' }),
@@ -178,6 +179,15 @@ describe('erasing a subject', () => {
     assert.equal((await fixture.stores.keysOf('eu')).length, 2)
   })
 
+  test('leaves the subject nowhere on the disk', async (t) => {
+    const rewritten: string[] = []
+    const eraseHistory = async (changed: readonly string[]) => rewritten.push(...changed) > 0
+    const fixture = await openFixture({ t, records: { eraser: { eraseHistory } } })
+    await erase(fixture)
+    await fixture.clock.advance(60_000)
+    assert.ok(rewritten.some((key) => key.startsWith('eu/')))
+  })
+
   it('does not overwrite an update that comes between its read and its commit', async (fixture) => {
     const { evidences, scope, stores } = fixture
     const other = await openFixture({ stores })
@@ -247,6 +257,21 @@ describe('an erasure of a subject that is interrupted', () => {
     await settle()
     assert.equal((await other.evidences.erasures(other.scope)).items.find((item) => item.id === own)?.erased, 1)
     assert.equal((await ended(other, id)).erased, 3)
+    await other.close()
+  })
+
+  it('is taken over also from a server whose clock was ahead', async (fixture) => {
+    const { stores } = fixture
+    await withAda(fixture)
+    fixture.process.fail(3, 'before', true)
+    const { id } = await fixture.evidences.eraseSubject(fixture.scope, ADA)
+    await settle()
+    const [running] = await listEntries(stores.records, keys.allSubjectErasures())
+    const ahead = { ...decodeRecord(present(running)), heldAt: stores.clock.now() + 3_600_000 }
+    await stores.records.commit({ writes: [putRecord(keys.subjectErasure('acme', id), ahead)] })
+    const other = await openFixture({ stores })
+    await other.clock.advance(LEASE_MS)
+    assert.equal((await other.evidences.erasures(other.scope)).items.at(-1)?.erased, 3)
     await other.close()
   })
 })

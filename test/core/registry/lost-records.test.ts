@@ -34,6 +34,14 @@ describe('a record that the store has lost', () => {
     await rejectsWith('CORRUPT', registry.evidences.list(scope, { owner: 'Ada' }))
   })
 
+  it('is not left out of the erasures', async (fixture) => {
+    const { registry, scope, stores, evidence } = fixture
+    await evidence()
+    await registry.evidences.erase(scope, 'e-1', { fields: ['name'], reason: 'request' })
+    for (const { key } of await listEntries(stores.records, keys.allErasures())) await lose(fixture, key)
+    await rejectsWith('CORRUPT', registry.evidences.erasures(scope))
+  })
+
   it('is not left out of a later page of a category', async (fixture) => {
     const { registry, scope, evidence } = fixture
     for (const externalId of ['e-1', 'e-2']) await evidence({ externalId })
