@@ -273,6 +273,20 @@ describe('erasing fields of an evidence', () => {
     await assertIntact(fixture)
   })
 
+  it('keeps the times of later owners that were erased before', async (fixture) => {
+    const { clock, evidences, scope } = fixture
+    await withOwners(fixture)
+    const shownAfter = async (versions: number[]) => {
+      await evidences.erase(scope, 'e-1', { fields: ['owner'], versions, reason: 'court' })
+      return evidences.get(scope, 'e-1')
+    }
+    const before = await shownAfter([3, 4])
+    await clock.advance(1_000)
+    const after = await shownAfter([1])
+    assert.deepEqual([after.evidence, after.events.slice(2)], [before.evidence, before.events.slice(2)])
+    await assertIntact(fixture)
+  })
+
   it('does nothing if all was erased before, and changes nothing for what is not there', async (fixture) => {
     const { evidences, scope, stores } = fixture
     await withOwners(fixture)
@@ -328,12 +342,16 @@ describe('erasing fields of an evidence', () => {
 
   it('only says what would go in a dry run', async (fixture) => {
     const { evidences, scope, stores } = fixture
-    await fixture.evidence({ owner: 'Ada', files: [await fixture.stage()] })
+    const files = [await fixture.stage(), await fixture.stage()]
+    await fixture.evidence({ owner: 'Ada', files: files.toReversed() })
     const { version: before } = present((await entriesOf(stores.records)).find(({ key }) => key.startsWith('ev/')))
     const { erased, receipt } = await evidences.erase(scope, 'e-1', { ...CONTENT, dryRun: true })
-    assert.deepEqual([erased.map(({ field }) => field), receipt], [['externalId', 'name', 'owner', 'files'], undefined])
+    assert.deepEqual(
+      [erased.map(({ field, file }) => file ?? field), receipt],
+      [['externalId', 'name', 'owner', ...files.map(({ id }) => id)], undefined],
+    )
     assert.equal((await entriesOf(stores.records)).find(({ key }) => key.startsWith('ev/'))?.version, before)
-    assert.equal((await stores.blobState()).stored.length, 1)
+    assert.equal((await stores.blobState()).stored.length, 2)
     await assertIntact(fixture)
   })
 

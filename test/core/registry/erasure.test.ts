@@ -6,7 +6,7 @@ import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import { type EvidenceErasure, type RecordEraser, type RecordStore } from '../../../core/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
 import { createInstruments } from '../../../server/index.ts'
-import { finishErasures } from '../../../core/registry/erasure/pending.ts'
+import { endErasures, finishErasures } from '../../../core/registry/erasure/pending.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { keys } from '../../../core/store/keys.ts'
@@ -170,17 +170,18 @@ describe('the erasure of a deleted file', () => {
 
   test('does at most 4,096 at once, and ends none whose keys could not be erased', async () => {
     const stores = new Stores()
-    const { records } = stores
+    const eraser = Object.assign(new Eraser(), { eraseKeys: () => Promise.reject(new Error('injected')) })
+    const records = decorateRecords(stores.records, { eraser })
     const pending = (id: string, changed: string[]) => putRecord(keys.pendingErasure(id), { at: 0, keys: changed })
     await records.commit({ writes: Array.from({ length: 4_097 }, (_, i) => pending(`${i}`, [`k/${i}`])) })
     await records.commit({ writes: [pending('of-keys', [])] })
-    const eraser = Object.assign(new Eraser(), { eraseKeys: () => Promise.reject(new Error('injected')) })
     const steps: number[] = []
     await assert.rejects(
-      finishErasures(decorateRecords(records, { eraser }), (count) => steps.push(count)),
+      finishErasures(records, (count) => steps.push(count)),
       /injected/,
     )
     assert.deepEqual(steps, [4_096, 1])
+    assert.equal(await endErasures(records), 0)
     assert.deepEqual(await stores.keysOf('pe'), [keys.pendingErasure('of-keys')])
   })
 
