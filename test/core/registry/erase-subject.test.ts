@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeUtf8, encodeUtf8 } from '../../../core/bytes.ts'
-import type { SubjectErasureInput, SubjectErasureResult } from '../../../core/index.ts'
+import type { RecordStore, SubjectErasureInput, SubjectErasureResult } from '../../../core/index.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord, textEntry } from '../../../core/store/entries.ts'
 import { keys } from '../../../core/store/keys.ts'
@@ -236,11 +236,32 @@ describe('an erasure of a subject that is interrupted', () => {
         await next.close()
       })
 
-  it('goes on after an error of the store', async (fixture) => {
+  test('goes on after errors of the store', async (t) => {
+    const stores = new Stores()
+    let failing = 0
+    const get: RecordStore['get'] = async (wanted) => {
+      if (wanted.some((key) => key.startsWith('vh/')) && failing-- > 0) throw new Error('injected')
+      return stores.records.get(wanted)
+    }
+    const fixture = await openFixture({ t, stores, records: { get } })
     await withAda(fixture)
+    failing = 1
     fixture.process.fail(3, 'after')
     const result = await erase(fixture)
     assert.deepEqual([placesIn(result), result.erased], [ALL, 3])
+  })
+
+  it('is as the first server left it if two take a step at the same time', async (fixture) => {
+    await withAda(fixture)
+    const { id } = await fixture.evidences.eraseSubject(fixture.scope, { ...ADA, dryRun: true })
+    const other = await openFixture({ stores: fixture.stores })
+    fixture.process.interleave(() => ended(other, id))
+    await fixture.clock.advance(LEASE_MS)
+    assert.deepEqual(
+      (await other.evidences.erasures(other.scope)).items.map((item) => 'state' in item && item.state),
+      ['done'],
+    )
+    await other.close()
   })
 
   it('is left to the server that works on it, until that has ended', async (fixture) => {

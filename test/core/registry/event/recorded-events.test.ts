@@ -152,5 +152,6 @@ describe('the bytes of an event', () => {
     assert.deepEqual([fields['owner'], fields['meta'], files['f-1']], [undefined, undefined, undefined])
     const all = { fields: { ...fields, owner, meta }, files: { ...files, 'f-1': disclosure.files['f-1'] } }
     assert.deepEqual({ ...opened, ...all }, disclosure)
+    assert.throws(() => eraseParts(erased, { fields: ['owner'], files: [] }), { code: 'CORRUPT' })
   })
 })
