@@ -23,8 +23,8 @@ async function openListed(t: TestContext, members: Partial<RecordStore> = {}) {
   const records = decorateRecords(stores.records, { close: async () => undefined, ...members })
   const start = () => withErasureList({ records, signedHead: stores.signedHead }, directory, silentLogger)
   const open = async (listing?: RecordStore) => {
-    const { commit } = listing ?? (await start()).records
-    return openFixture({ t, stores, records: { commit } })
+    const listed = listing ?? (await start()).records
+    return openFixture({ t, stores, records: { commit: (changes) => listed.commit(changes) } })
   }
   return { stores, list, open, start }
 }
