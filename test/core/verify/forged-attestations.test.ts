@@ -259,8 +259,9 @@ describe('witnesses of bundles', () => {
     const notYet = { witnesses: { threshold: 1, members } }
     assert.equal(verify(bundleOf(), notYet, required).state, 'proven')
     assert.equal(assuranceOf(bundleOf(), notYet), 'no witness was in use')
-    // A cosignature of a witness that is not in use does not count.
-    assert.equal(assuranceOf(cosignedBy(witness), inUse([])), 'witnessed by 0 of 1, too few')
+    // A cosignature of a witness that is not in use does not count, right or wrong.
+    for (const cosigned of [cosignedBy(witness), withLines(() => [witness.cosign(other)])])
+      assert.equal(assuranceOf(cosigned, inUse([])), 'witnessed by 0 of 1, too few')
     // A threshold is not more than the witnesses that are in use.
     assert.equal(assuranceOf(cosignedBy(later), inUse([{ from: 1, until: LARGE - 1 }], 2)), 'witnessed by 1 of 1')
     assert.equal(assuranceOf(cosignedBy(later), inUse([{ from: 1, until: LARGE }], 2)), 'witnessed by 1 of 2, too few')
