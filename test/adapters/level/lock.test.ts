@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -87,6 +87,8 @@ describe('a locked directory', () => {
     await lockAndRelease(directory)
     const path = (name: string): string => join(directory, 'lock', name)
     const { ino } = await stat(path('LOCK'))
+    // So that no new file gets the number of the inode.
+    await link(path('LOCK'), join(directory, 'first-lock'))
     const damages = [
       () => writeFile(path('CURRENT'), 'MANIFEST-999999\n'),
       () => writeFile(path('CURRENT'), ''),
