@@ -179,8 +179,18 @@ describe('cosigning', () => {
       await grow(fixture, later, 1)
       assert.deepEqual([forked.bodies.length, alarmsOf(later)[0]], [asked, 'WITNESS_OTHER_HISTORY'])
       forked.seen = right
-      assert.equal(await resumeWitness(fixture.records, forked.vkey), true)
-      assert.equal(await resumeWitness(fixture.records, forked.vkey), false)
+      const state = async () => present(await readOne(fixture.records, logKeys.witnesses()))
+      const submittedAt = (await state()).submittedAt - 1
+      const changes = [putRecord(logKeys.witnesses(), { ...(await state()), submittedAt })]
+      const records = decorateRecords(fixture.records, {
+        async commit(commit) {
+          await fixture.records.commit({ writes: changes.splice(0) })
+          return fixture.records.commit(commit)
+        },
+      })
+      assert.equal(await resumeWitness(records, forked.vkey), true)
+      assert.equal((await state()).submittedAt, submittedAt, 'what another server has stored meanwhile')
+      assert.equal(await resumeWitness(records, forked.vkey), false)
       assert.ok((await grow(fixture, later, 2)) > size)
       assert.deepEqual(alarmsOf(later), [null, null])
     })
