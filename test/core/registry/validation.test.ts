@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TSchema } from 'typebox'
 import { isRegistryError, type RegistryError } from '../../../core/errors.ts'
+import { assertNewEvidence } from '../../../core/registry/evidence/create.ts'
 import { NewCategory, CategoryChange } from '../../../core/schemas/category-inputs.ts'
 import { NewSourceSystem } from '../../../core/schemas/company-inputs.ts'
 import { EvidenceChange, EvidenceQuery, NewEvidence, NewEvidences } from '../../../core/schemas/evidence-inputs.ts'
@@ -24,6 +25,11 @@ const evidence = { externalId: 'x', name: 'n', category: { name: 'c' }, subcateg
 const HASH = 'a'.repeat(64)
 
 describe('validation', () => {
+  it('of a new evidence includes its meta', () => {
+    const tooLarge = { ...evidence, meta: { text: 'm'.repeat(70_000) } }
+    assert.throws(() => assertNewEvidence(tooLarge), { code: 'VALIDATION_ERROR', field: 'meta' })
+  })
+
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
     ['a missing field', NewCategory, {}, /^name is required and must be a string of 1 to 256 characters/],
     ['an unknown field', NewCategory, { name: 'a', nmae: 'b' },

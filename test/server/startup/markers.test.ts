@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { openLocalBlobs } from '../../../adapters/files/index.ts'
@@ -39,6 +39,11 @@ describe('the folders of a data directory', () => {
       const before = await readdir(data)
       await failsToStart(data, new RegExp(`${path} `), `without ${name}`)
       assert.deepEqual(await readdir(data), before, `${name} was made`)
+      if (name === 'records') {
+        await mkdir(path)
+        await failsToStart(data, new RegExp(`${path} is missing or`), 'with an empty folder for the records')
+        await rm(path, { recursive: true })
+      }
       if (name !== 'secret') {
         await cp(join(other, name), path, { recursive: true })
         await failsToStart(data, new RegExp(`${path} belongs to the registry`), `foreign ${name}`)
