@@ -23,7 +23,7 @@ import { hrefOf, mayLeave, useLocation, type Location } from './router.ts'
 import { endedClient, forget, publicClient, remembered, signIn, type Session } from './session.ts'
 import { SessionContext } from './session-context.ts'
 import { useSessionOfTabs } from './tabs.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /** Of the package: `vite.config.mjs` puts it here. */
 declare const VERSION: string

@@ -1,7 +1,7 @@
 import type { ErasedValue } from '../client/index.ts'
 import { fieldName } from './event-names.ts'
 import { formatUtcDate } from './format.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /** What to show instead of a value that was erased; `undefined` if it was not. */
 export function erasedOn(erased: readonly ErasedValue[] = [], field: string): string | undefined {

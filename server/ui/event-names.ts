@@ -1,4 +1,4 @@
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /** What an event did, in words. `status`: the one that it set, `undefined` if that is not disclosed. */
 export function eventName(type: string, updateType?: string, status?: unknown): string {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { EvidenceRegistryError } from '../client/index.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /** The part of a message that says which request failed: `POST /evidences/…: `. */
 const CALL = /^[A-Z]+ \S+: /

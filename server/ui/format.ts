@@ -1,4 +1,4 @@
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /** A log can sign a time that `Date` cannot show, and an address can hold one that is none. */
 function textOf(time: string | number, format: (date: Date) => string): string {

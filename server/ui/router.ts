@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 /**
  * Routing by the fragment of the address, such as `#/evidences?owner=Ada`. The server serves one page, so the

@@ -3,7 +3,7 @@ import { createClient, type Client, type OwnSourceSystem } from '../client/index
 import { createStore } from './components/store.ts'
 import { insteadOf } from './failure.ts'
 import { SessionContext, type Credentials, type Session } from './session-context.ts'
-import { texts } from './texts.ts'
+import * as texts from './texts/index.ts'
 
 export type { Credentials, Session }
 

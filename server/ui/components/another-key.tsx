@@ -1,5 +1,5 @@
 import { remember, remembered, signIn, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Dialog } from './dialog.tsx'
 import { TextField } from './fields.tsx'
 import { Form } from './form.tsx'

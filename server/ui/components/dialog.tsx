@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { mayLeave, useUnsaved } from '../router.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Icon } from './icon.tsx'
 import { Form, type FormProps } from './form.tsx'
 import { createStore } from './store.ts'

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { fittingFiles } from './upload.tsx'
 
 interface FieldProps {

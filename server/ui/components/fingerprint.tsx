@@ -1,5 +1,5 @@
 import { wordlist } from '@scure/bip39/wordlists/english.js'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 const ID_DIGITS = 32
 const [WORDS, WORD_BITS] = [8, 11]

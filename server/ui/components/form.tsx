@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Problems } from '../failure.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Failure } from './notice.tsx'
 import type { Submission } from './use-form.ts'
 

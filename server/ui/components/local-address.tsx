@@ -1,5 +1,5 @@
 import { reachOf } from '../public-url.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Notice } from './notice.tsx'
 
 /** Says that an address opens nothing elsewhere, and what to do. Nothing for an address on the internet. */

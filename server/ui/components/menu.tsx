@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef } from 'preact/hooks'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { openDialog } from './dialog.tsx'
 import { Icon, type IconName } from './icon.tsx'
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { hrefOf } from '../router.ts'
 import { hasLevel, isOperator, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 interface Entry {
@@ -14,23 +14,23 @@ interface Entry {
 
 /** Links to the pages. Those that the key cannot use are left out. */
 function entriesOf(session: Session | undefined): readonly Entry[] {
-  const { nav } = texts
+  const t = texts.nav
   if (session === undefined)
     return [
-      { name: 'log', text: nav.log, icon: 'log' },
-      { name: 'verify', text: nav.verify, icon: 'verify' },
+      { name: 'log', text: t.log, icon: 'log' },
+      { name: 'verify', text: t.verify, icon: 'verify' },
     ]
   return [
     { name: 'overview', text: texts.overview.title, icon: 'overview' },
     { name: 'evidences', text: texts.evidences.title, icon: 'evidences' },
     { name: 'categories', text: texts.categories.title, icon: 'tag', isWide: true },
-    { name: 'log', text: nav.log, icon: 'log', isWide: true },
-    { name: 'verify', text: nav.verify, icon: 'verify' },
+    { name: 'log', text: t.log, icon: 'log', isWide: true },
+    { name: 'verify', text: t.verify, icon: 'verify' },
     ...(hasLevel(session, 'A')
-      ? [{ name: 'source-systems', text: nav.sourceSystems, icon: 'key', isWide: true } as const]
+      ? [{ name: 'source-systems', text: t.sourceSystems, icon: 'key', isWide: true } as const]
       : []),
     ...(isOperator(session)
-      ? [{ name: 'sign-in', text: nav.switchCompany, icon: 'transfer', isWide: true } as const]
+      ? [{ name: 'sign-in', text: t.switchCompany, icon: 'transfer', isWide: true } as const]
       : []),
   ]
 }
@@ -46,11 +46,11 @@ export const NewEvidenceLink = ({ session }: { readonly session: Session }) =>
 
 /** The side bar, and on a phone the bar below. */
 export function Navigation({ page, session }: { readonly page: string; readonly session: Session | undefined }) {
-  const { nav } = texts
+  const t = texts.nav
   const [isMore, setMore] = useState(false)
   const wide = isMore ? '' : 'wide-only'
   return (
-    <nav class="nav" aria-label={nav.label}>
+    <nav class="nav" aria-label={t.label}>
       <ul onClick={() => setMore(false)}>
         {entriesOf(session).map(({ name, text, icon, isWide = false }) => (
           <li key={name} class={isWide ? wide : undefined}>
@@ -64,21 +64,21 @@ export function Navigation({ page, session }: { readonly page: string; readonly 
           <li class="phone-only">
             <a class="quiet hover create" href={hrefOf(['new-evidence'])}>
               <Icon name="plus" />
-              {nav.create}
+              {t.create}
             </a>
           </li>
         )}
         <li class={session && wide}>
           <a class="quiet hover" href="../docs">
             <Icon name="api" />
-            {nav.api}
+            {t.api}
           </a>
         </li>
       </ul>
       {session && (
         <button class="plain more phone-only" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
           <Icon name="more" />
-          {nav.more}
+          {t.more}
         </button>
       )}
     </nav>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { messageOf } from '../failure.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { Loading } from './use-load.ts'
 import type { Pages } from './use-pages.ts'

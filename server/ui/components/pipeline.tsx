@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { Overview } from '../../client/index.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { authorityName, networkName, Time } from './values.tsx'
 
 /** How far the whole log is: a dashed line is where entries wait. */

@@ -1,5 +1,5 @@
 import type { ProofItem } from '../../client/index.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { layoutTree, type TreeNode } from './tree-layout.ts'
 
 const [UNIT, LEVEL, RADIUS] = [26, 40, 7]

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { navigate } from '../router.ts'
 import { hasLevel, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Dialog, openDialog } from './dialog.tsx'
 import { CheckField } from './fields.tsx'
 import { Facts } from './values.tsx'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useUnsaved } from '../router.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { closeDialog, Dialog } from './dialog.tsx'
 import { CheckField } from './fields.tsx'
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RequestOptions } from '../../client/index.ts'
 import { formatBytes } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** The files that are not too large for this server, which tells the page its limit; and which are. */
 export function fittingFiles(chosen: Iterable<File>) {

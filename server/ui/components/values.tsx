@@ -2,7 +2,7 @@ import { createContext, type ComponentChildren } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { EvidenceEvent } from '../../client/index.ts'
 import { formatAge, formatTime, formatUtc } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { Icon, type IconName } from './icon.tsx'
 import type { Tone } from './notice.tsx'
 

@@ -7,7 +7,7 @@ import { Hash, Time } from '../components/values.tsx'
 import { formatTime } from '../format.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 const PAGE_ENTRIES = 50
 

@@ -9,7 +9,7 @@ import { useLoad } from '../components/use-load.ts'
 import { Badge, LongText } from '../components/values.tsx'
 import { hrefOf } from '../router.ts'
 import { hasLevel, useSession, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { ActionDialog, DetailsDialog, type CategoryNode } from './category-dialogs.tsx'
 
 /** If more are stolen, the table does not count them. */

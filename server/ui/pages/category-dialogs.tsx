@@ -5,7 +5,7 @@ import { CheckField, FileField, TextField } from '../components/fields.tsx'
 import { useForm, type Submission } from '../components/use-form.ts'
 import { withoutEmpty } from '../format.ts'
 import { hasLevel, useSession, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** A category, or a subcategory if `subcategoryId` is set. */
 export interface CategoryNode {

@@ -7,7 +7,7 @@ import { useForm } from '../components/use-form.ts'
 import { lastText } from '../event-changes.ts'
 import { publicUrl } from '../public-url.ts'
 import { hasLevel, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { makeLink, type MadeLink } from './make-link.ts'
 import { placeIn } from './photo-place.ts'
 

@@ -7,7 +7,7 @@ import { lastText, type LastText } from '../event-changes.ts'
 import { erasedOn } from '../erased.ts'
 import { disclosedName } from '../event-names.ts'
 import { formatBound, formatPrinted } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { CertificateProof } from './certificate-proof.ts'
 
 type SubjectProps = Pick<CertificateProof, 'erased'> & { readonly claims: BundleClaims }

@@ -3,7 +3,7 @@ import { verifyBundle, type BundleClaims } from '../../../core/verify/index.ts'
 import { isOwn } from '../components/values.tsx'
 import { disclosedName } from '../event-names.ts'
 import { publicClient, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { readText } from './read-text.ts'
 import { AFTER_ALL } from './timeline.tsx'
 

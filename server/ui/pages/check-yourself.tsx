@@ -1,5 +1,5 @@
 import { saveFile } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** What a report is about. `server/commands/report.ts` writes it into the page. */
 export interface SavedReport {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 interface DropAreaProps {
   readonly onFiles: (files: readonly File[]) => void

@@ -11,7 +11,7 @@ import type { Problems } from '../failure.ts'
 import { withoutEmpty } from '../format.ts'
 import { navigate } from '../router.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { readHistory, valuesOf } from './share-choices.ts'
 import { forgetLeftList } from './use-evidences.ts'
 

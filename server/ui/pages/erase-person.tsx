@@ -9,7 +9,7 @@ import { useEvery, useLoad } from '../components/use-load.ts'
 import { fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { WHY, WhyFields, whyOf } from './erase-dialog.tsx'
 
 const PAUSE_MS = 1_000

@@ -8,7 +8,7 @@ import { Time } from '../components/values.tsx'
 import { fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { NameOf } from './audit-trail.tsx'
 import { ErasePerson, isRunning, PersonState } from './erase-person.tsx'
 

@@ -1,6 +1,6 @@
 import { TextField } from '../components/fields.tsx'
 import type { TextProps } from '../components/use-form.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { FactsField } from './facts-field.tsx'
 
 /** The fields that a new evidence and an update have in common. */

@@ -8,7 +8,7 @@ import type { Loading } from '../components/use-load.ts'
 import { insteadOf } from '../failure.ts'
 import { formatBytes, formatDate, saveFile } from '../format.ts'
 import { hasLevel, useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { FileImage, FileText, isText } from './file-preview.tsx'
 import { forgetLeftList } from './use-evidences.ts'
 

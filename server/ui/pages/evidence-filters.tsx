@@ -6,7 +6,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { useForm } from '../components/use-form.ts'
 import { formatDate, toRfc3339, withoutEmpty } from '../format.ts'
 import { hrefOf, navigate } from '../router.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** The filters as they are in the address and in the toolbar: texts, empty if they are not set. */
 type FilterTexts = Readonly<ReturnType<typeof filterTextsOf>>

@@ -3,7 +3,7 @@ import { TextField } from '../components/fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import type { TextProps } from '../components/use-form.ts'
 import { parseJson } from '../event-changes.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** A fact (a member of `meta`) as it is typed. */
 interface Row {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { fittingFiles } from '../components/upload.tsx'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { DropArea } from './drop-zone.tsx'
 import { ChosenFile } from './file-preview.tsx'
 

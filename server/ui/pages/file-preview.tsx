@@ -5,7 +5,7 @@ import { INERT_IMAGES } from '../components/thumb.tsx'
 import { useLoad } from '../components/use-load.ts'
 import { formatBytes } from '../format.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 const TEXTS: ReadonlySet<string> = new Set(['text/plain', 'text/csv', 'application/json'])
 const MAX_TEXT_BYTES = 256 * 1024

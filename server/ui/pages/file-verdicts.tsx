@@ -1,6 +1,6 @@
 import { Notice } from '../components/notice.tsx'
 import { Bitmap } from '../components/thumb.tsx'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { HashedFile, Outcome } from './verify-document.ts'
 
 /** A file of the user, with a small picture if it is a photo. */

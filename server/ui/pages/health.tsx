@@ -3,7 +3,7 @@ import { Icon } from '../components/icon.tsx'
 import { Card } from '../components/notice.tsx'
 import { authorityName, Badge, Time } from '../components/values.tsx'
 import { formatBytes } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { useVouchers } from './use-vouchers.ts'
 
 const STATES = { ok: { tone: 'proven', icon: 'tick' }, degraded: { tone: 'pending', icon: 'warning' } } as const

@@ -1,7 +1,7 @@
 import { csvText } from '../../import/csv.ts'
 import { Icon } from '../components/icon.tsx'
 import { saveFile } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { Fault } from './import-rows.ts'
 
 /** Saves rows for a spreadsheet. */

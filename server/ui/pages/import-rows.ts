@@ -6,7 +6,7 @@ import { isCsvName, readCsv, type CsvRow } from '../../import/csv.ts'
 import type { ImportRow } from '../../import/send.ts'
 import { findSubcategory } from '../../import/subcategories.ts'
 import { FieldError, insteadOf } from '../failure.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** A file of rows. One of JSON has no columns, and in each row one cell: its line. */
 export interface ImportFile {

@@ -2,7 +2,7 @@ import { Fingerprint } from '../components/fingerprint.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Card } from '../components/notice.tsx'
 import { formatUtcDate, saveFile } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { forgetTrust, type Trust } from '../trust.ts'
 import { Alarm } from './verdict.tsx'
 

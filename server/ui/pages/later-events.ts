@@ -3,7 +3,7 @@ import { statusOf } from '../event-changes.ts'
 import { eventName } from '../event-names.ts'
 import { insteadOf } from '../failure.ts'
 import { formatAge, formatUtc } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { Summary } from './verify-document.ts'
 
 type Proof = Pick<Summary, 'eventCount' | 'first' | 'lastTxId'>

@@ -7,7 +7,7 @@ import { usePages, type Page, type PagesOptions } from '../components/use-pages.
 import { Hash, isOwn, SendStatus, Time } from '../components/values.tsx'
 import { formatDuration } from '../format.ts'
 import { publicClient } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** For the plots. The table shows fewer at first. */
 const PAGE_BATCHES = 100

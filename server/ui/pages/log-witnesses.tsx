@@ -3,7 +3,7 @@ import { Card } from '../components/notice.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { Time } from '../components/values.tsx'
 import { publicClient } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 const REFRESH_MS = 10_000
 

@@ -11,7 +11,7 @@ import { authorityName, Facts, Hash, isOwn, networkName, SendStatus, Time } from
 import { insteadOf } from '../failure.ts'
 import { saveFile } from '../format.ts'
 import { API_URL, publicClient } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { LogBatches } from './log-batches.tsx'
 import { WitnessesCard } from './log-witnesses.tsx'
 

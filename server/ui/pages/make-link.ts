@@ -1,6 +1,6 @@
 import type { Client } from '../../client/index.ts'
 import { FieldError } from '../failure.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 export interface MadeLink {
   readonly url: string

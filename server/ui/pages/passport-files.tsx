@@ -9,7 +9,7 @@ import { lastText } from '../event-changes.ts'
 import { FieldError } from '../failure.ts'
 import { formatBytes, saveFile } from '../format.ts'
 import { publicClient } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { hashFile } from './verify-document.ts'
 
 /** With what a link opens the files that it shows. */

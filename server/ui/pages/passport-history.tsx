@@ -4,7 +4,7 @@ import { Card } from '../components/notice.tsx'
 import { LongText } from '../components/values.tsx'
 import { actionOf } from '../event-names.ts'
 import { formatUtc, formatUtcTime } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { EventName } from './certificate-content.tsx'
 import { EventSign } from './timeline.tsx'
 

@@ -10,7 +10,7 @@ import { changesOf } from '../event-changes.ts'
 import { fieldName } from '../event-names.ts'
 import { saveFile } from '../format.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { readHistory } from './share-choices.ts'
 
 interface ProofDialogProps {

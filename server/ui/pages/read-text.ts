@@ -1,6 +1,6 @@
 import { errorIn, whyNoDocument } from '../../verdict-advice.ts'
 import { FieldError } from '../failure.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { isBundle } from './verify-document.ts'
 
 /** No bundle is longer. */

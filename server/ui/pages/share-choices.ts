@@ -1,7 +1,7 @@
 import type { Client, Evidence, EvidenceEvent, FileEntry } from '../../client/index.ts'
 import { committedValue, membersOf } from '../event-changes.ts'
 import { fieldName, memberName } from '../event-names.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { placeIn } from './photo-place.ts'
 
 export type Share = Awaited<ReturnType<Client['listShares']>>['shares'][number]

@@ -6,7 +6,7 @@ import { useLoad, type Loading } from '../components/use-load.ts'
 import { Time } from '../components/values.tsx'
 import type { Evidence } from '../../client/index.ts'
 import { hasLevel, useSession, type Session } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import { disclosedBy, type Share } from './share-choices.ts'
 import { ShareDialog } from './share-dialog.tsx'
 

@@ -3,7 +3,7 @@ import { QrCode } from '../components/qr-code.tsx'
 import { ShownOnce } from '../components/shown-once.tsx'
 import { CopyButton } from '../components/values.tsx'
 import { formatTime } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { MadeLink } from './make-link.ts'
 
 interface ShareMadeProps extends MadeLink {

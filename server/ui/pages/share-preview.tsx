@@ -2,7 +2,7 @@ import { Icon } from '../components/icon.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Facts } from '../components/values.tsx'
 import { formatDate } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 import type { Choice, Shareable } from './share-choices.ts'
 
 interface SharePreviewProps {

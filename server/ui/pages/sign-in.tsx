@@ -8,7 +8,7 @@ import { FieldError } from '../failure.ts'
 import { hrefOf, navigate } from '../router.ts'
 import { API_URL, forget, isOperator, remember, remembered, signIn, type Session } from '../session.ts'
 import { SessionContext } from '../session-context.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 interface SignInPageProps {
   /** Filled in from the link that the first start prints. */

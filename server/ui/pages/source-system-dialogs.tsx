@@ -8,7 +8,7 @@ import { CopyButton } from '../components/values.tsx'
 import { insteadOf } from '../failure.ts'
 import { formatTime, toRfc3339, withoutEmpty } from '../format.ts'
 import { API_URL, hasLevel, LEVELS, useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 interface OfSystem {
   readonly system: SourceSystem

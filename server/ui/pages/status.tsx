@@ -8,7 +8,7 @@ import { FieldError } from '../failure.ts'
 import { formatUtc, formatUtcTime } from '../format.ts'
 import { hrefOf } from '../router.ts'
 import { API_URL } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 type Status = Awaited<ReturnType<Client['getPublicStatus']>>
 

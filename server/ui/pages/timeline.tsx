@@ -8,7 +8,7 @@ import { changesOf, statusOf, type Change, type EventChanges, type FileChange } 
 import { eventName, fieldName } from '../event-names.ts'
 import { hrefOf } from '../router.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 const PAGE_EVENTS = 50
 /** The most that one request returns. */

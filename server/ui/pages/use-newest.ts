@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { EvidenceListItem, EvidencePage, Overview } from '../../client/index.ts'
 import { eventName } from '../event-names.ts'
 import { useSession } from '../session.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** A row that is scrolled past costs no request. */
 const PAUSE_MS = 200

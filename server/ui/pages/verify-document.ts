@@ -19,7 +19,7 @@ import { lastText, parseJson, type LastText } from '../event-changes.ts'
 import { disclosedName, fieldName } from '../event-names.ts'
 import { FieldError } from '../failure.ts'
 import { formatBound, formatPrinted } from '../format.ts'
-import { texts } from '../texts.ts'
+import * as texts from '../texts/index.ts'
 
 /** One check, in the order in which the page shows them. */
 export interface Step {
