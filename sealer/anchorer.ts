@@ -118,7 +118,7 @@ export class Anchorer {
 
   /** Prepares an anchor for the newest checkpoint if it needs one and the interval has passed. */
   async #startNext(head: AnchorHead, signal: AbortSignal): Promise<number> {
-    const checkpoint = await this.#reader.latestCheckpoint()
+    const checkpoint = await this.#reader.checkpoints.latest()
     const last = await this.#reader.latestAnchor()
     if (checkpoint === undefined || !(await this.#reader.needsAttestation(checkpoint.size, last?.size ?? 0)))
       return this.#schedule.pollIntervalMs
@@ -212,7 +212,7 @@ export class Anchorer {
     )
     const allFailed = statuses.every(({ state }) => state === 'failed')
     const sentSize = allFailed ? head.record.confirmedSize : head.record.sentSize
-    const newest = allFailed ? await this.#reader.latestCheckpoint() : undefined
+    const newest = allFailed ? await this.#reader.checkpoints.latest() : undefined
     if (newest !== undefined && newest.size > anchor.size) {
       const next = await this.#prepare(newest, signal)
       const lost = anchorWrite({ ...anchor, state: 'lost' })
@@ -233,7 +233,7 @@ export class Anchorer {
   async #abandonOtherChain(head: AnchorHead, anchor: AnchorRecord, signal: AbortSignal): Promise<number> {
     const { size, root, checkpoint, info } = anchor
     this.#host.logger.warn({ size, chain: info }, 'the outstanding anchor is on another chain: it is abandoned')
-    const newest = (await this.#reader.latestCheckpoint()) ?? { size, root, note: checkpoint }
+    const newest = (await this.#reader.checkpoints.latest()) ?? { size, root, note: checkpoint }
     const next = await this.#prepare(newest, signal)
     const lost = next.size > size ? [anchorWrite({ ...anchor, state: 'lost' })] : []
     const record = { ...head.record, sentSize: head.record.confirmedSize, outstanding: next.size }

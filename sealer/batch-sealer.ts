@@ -86,7 +86,7 @@ export class BatchSealer {
    * has none. Throws as `step`.
    */
   async start(): Promise<void> {
-    await this.#reader.assertHolds(await this.#host.signedHead.read())
+    await this.#reader.tree.assertHolds(await this.#host.signedHead.read())
     await this.#signIfUnsigned()
   }
 
@@ -113,7 +113,7 @@ export class BatchSealer {
   /** Reads what another sealer has sealed, and remembers it as signed if it is. Seals nothing. */
   async observe(): Promise<Omit<SealStep, 'dueInMs'>> {
     const { record } = await this.#head()
-    const isSigned = record.size > 0 && (await this.#reader.checkpoint(record.size)) !== undefined
+    const isSigned = record.size > 0 && (await this.#reader.checkpoints.ofSize(record.size)) !== undefined
     const head = isSigned ? (await this.#signIfUnsigned()).record : record
     const logSize = await this.#host.records.logSize()
     return { head, logSize, unsealedEvents: await this.#unsealedEvents(head.size, logSize) }
@@ -184,9 +184,9 @@ export class BatchSealer {
     const signed = await signedHead.read()
     const head = await this.#head()
     const { size } = head.record
-    const isStored = (await this.#reader.checkpoint(size)) !== undefined
+    const isStored = (await this.#reader.checkpoints.ofSize(size)) !== undefined
     if (!isStored || signed?.size !== size || toHex(signed.root) !== head.record.root) {
-      const root = await this.#reader.rootHolding(head.record, signed)
+      const root = await this.#reader.tree.rootHolding(head.record, signed)
       await identity.refresh()
       // 2: before any signature exists.
       if (signed?.size !== size) await signedHead.write({ size, root })

@@ -66,7 +66,7 @@ export class Cosigner {
 
   /** Reads what was submitted, perhaps by another process. */
   async observe(): Promise<void> {
-    this.#state = await this.#options.reader.witnesses()
+    this.#state = await this.#options.reader.checkpoints.witnesses()
   }
 
   /**
@@ -77,7 +77,7 @@ export class Cosigner {
   async step(signal: AbortSignal): Promise<number> {
     await this.observe()
     if (this.dueInMs > 0) return this.dueInMs
-    const newest = await this.#options.reader.latestCheckpoint()
+    const newest = await this.#options.reader.checkpoints.latest()
     if (newest === undefined) return POLL_MS
     await this.#begin(newest)
     const submission = { ...newest, signed: await this.#signed(newest.note) }
@@ -134,7 +134,7 @@ export class Cosigner {
       old = response.size
       if (old <= submission.size) continue
       // Another server may have submitted a later checkpoint. The tree is read after the response.
-      if (old > (await this.#options.reader.treeHead()).size) await this.#raise(witness, 'WITNESS_AHEAD', signal)
+      if (old > (await this.#options.reader.tree.head()).size) await this.#raise(witness, 'WITNESS_AHEAD', signal)
       return
     }
     throw failed(`${witness.name}: it expects another size each time`)
@@ -144,7 +144,8 @@ export class Cosigner {
   async #body({ size, root, signed }: Submission, old: number): Promise<Uint8Array> {
     const { reader } = this.#options
     const trees = { fromSize: old, toSize: size, toRoot: storedBytes(root, 'A root') }
-    const proof = old === 0 ? [] : await reader.proveConsistency({ ...trees, fromRoot: await reader.rootAt(old) })
+    const proof =
+      old === 0 ? [] : await reader.tree.proveConsistency({ ...trees, fromRoot: await reader.tree.rootAt(old) })
     return encodeUtf8([`old ${old}`, ...proof.map(toBase64), '', signed].join('\n'))
   }
 
@@ -208,7 +209,7 @@ export class Cosigner {
     const tree = orNothing(() => verifyCheckpointUnder(note, pinned))
     if (tree === undefined) return undefined
     const { size, root } = tree
-    const isHeld = size <= (await reader.treeHead()).size && equalBytes(await reader.rootAt(size), root)
+    const isHeld = size <= (await reader.tree.head()).size && equalBytes(await reader.tree.rootAt(size), root)
     return isHeld ? undefined : { size, root }
   }
 

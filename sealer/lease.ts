@@ -3,7 +3,7 @@ import { fromHex, toHex } from '../core/bytes.ts'
 import { isRegistryError } from '../core/errors.ts'
 import { logKeys } from '../core/log/keys.ts'
 import type { SealerLeaseRecord } from '../core/log/records.ts'
-import type { LogReader } from '../core/log/reader.ts'
+import type { SealedTree } from '../core/log/sealed-tree.ts'
 import type { Clock, RecordStore, SignedHeadKeeper, Version } from '../core/ports/index.ts'
 import type { StoredRecord } from '../core/store/keys.ts'
 import { decodeRecord } from '../core/store/codec.ts'
@@ -16,7 +16,7 @@ export const LEASE_MS = 5_000
 /** What a sealer has signed, and what the records hold. */
 export interface SignedTrees {
   readonly signedHead: Pick<SignedHeadKeeper, 'read'>
-  readonly reader: Pick<LogReader, 'assertHolds'>
+  readonly tree: Pick<SealedTree, 'assertHolds'>
 }
 
 /**
@@ -116,7 +116,7 @@ export class SealerLease {
 
   async #assertHolds({ signed }: SealerLeaseRecord): Promise<void> {
     const root = signed && fromHex(signed.root)
-    if (root !== undefined) await this.#trees?.reader.assertHolds({ size: signed?.size ?? 0, root })
+    if (root !== undefined) await this.#trees?.tree.assertHolds({ size: signed?.size ?? 0, root })
   }
 
   async #write(version: Version | null): Promise<boolean> {

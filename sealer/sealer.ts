@@ -106,7 +106,7 @@ class LogSealer implements Sealer {
     await running.batches.start()
     if (this.#settings.witnesses === undefined) await noteUnwitnessed(host.records)
     const logSize = await host.records.logSize()
-    this.#noteState({ head: await reader.treeHead(), logSize, unsealedEvents: 0 })
+    this.#noteState({ head: await reader.tree.head(), logSize, unsealedEvents: 0 })
     this.#running = running
     for (const loop of loopsOf(running)) loop.request()
     for (const watch of running.overdue) watch.start()
@@ -207,7 +207,7 @@ class LogSealer implements Sealer {
     const anchorer = anchor && new Anchorer({ host, reader, anchor, schedule: anchors, onDuration })
     const accountAlarm = anchor && new AccountAlarm({ anchor, records, logger })
     const lease = records.isShared
-      ? new SealerLease(records, clock, leaseMs, { signedHead: host.signedHead, reader })
+      ? new SealerLease(records, clock, leaseMs, { signedHead: host.signedHead, tree: reader.tree })
       : undefined
     const outsideLoop = (step: 'stamp' | 'anchor', work: OutsideWork, fields: object = {}): Background =>
       loopOf(host, {

@@ -146,7 +146,7 @@ export class StampCoordinator {
     const [stamp, partial, newest] = await Promise.all([
       reader.latestStamp(),
       reader.latestPartialStamp(),
-      reader.submittedCheckpoint(),
+      reader.checkpoints.submitted(),
     ])
     this.#noteStamp(stamp)
     if (newest === undefined) return { dueInMs: this.#options.schedule.pollIntervalMs }

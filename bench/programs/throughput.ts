@@ -43,7 +43,7 @@ async function measure(directory: string): Promise<ThroughputMeasurement> {
   const begin = performance.now()
   await registry.sealNow()
   const sealMs = performance.now() - begin
-  const { size, root } = await new LogReader(records).treeHead()
+  const { size, root } = await new LogReader(records).tree.head()
   const entries = await records.readLog(0, size)
   await registry.close()
   return {

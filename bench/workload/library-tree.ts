@@ -6,7 +6,7 @@ import { versionOf } from '../../core/store/commit-plan.ts'
 import { encodeRecord } from '../../core/store/codec.ts'
 import type { Stored, Key, RecordStore, TreeEngine } from '../../core/ports/index.ts'
 import { nodeAt, TILE_HEIGHT } from '../../core/log/tree/tile.ts'
-import { InlineEngine, PoolEngine, writeBatchProofs } from '../../sealer/index.ts'
+import { InlineEngine, PoolEngine, writeBatchProofs, type WriteBatchProofsRequest } from '../../sealer/index.ts'
 import { countEntries, type BuiltTree, type TreeBuilder } from './tree-builder.ts'
 
 /** Builds the tiles of every level from packed entries, as sealing does. Together they hold all nodes of the tree. */
@@ -33,11 +33,12 @@ const BATCH = '01938000-0000-7000-8000-000000000000'
 
 async function build(engine: TreeEngine, entries: Uint8Array): Promise<BuiltTree> {
   const levels = await buildTiles(engine, entries)
-  let log: LogReader | undefined
+  let log: WriteBatchProofsRequest['log'] | undefined
   return {
     root: rootOf(levels),
     async prepareProofs() {
-      log = new LogReader(await storeTiles(levels, countEntries(entries)))
+      const reader = new LogReader(await storeTiles(levels, countEntries(entries)))
+      log = { batchById: (id) => reader.batchById(id), proofBlocks: (range) => reader.tree.proofBlocks(range) }
     },
     async makeProofs(reader) {
       if (log === undefined) throw new Error('prepareProofs must be called first')

@@ -1,7 +1,7 @@
 import { equalBytes } from '../bytes.ts'
 import { BoundedMap } from '../store/bounded-map.ts'
 import type { ProofBlock } from './proof-blocks.ts'
-import type { LogReader } from './reader.ts'
+import type { SealedTree } from './sealed-tree.ts'
 import { HASH_BYTES, nodeHash } from './tree/hash.ts'
 import { rootFromInclusionProof } from './tree/proof.ts'
 import { nodeAt, splitRow, TILE_WIDTH } from './tree/tile.ts'
@@ -16,18 +16,18 @@ const MAX_CACHED_TILES = 128
  * Makes the inclusion proofs of many leaves of which most lie close together, as those of a company do. From the second
  * leaf of a tile on, proofs are copied from a block that was verified once. They are the same as those of the log.
  */
-export class BlockProofs implements Pick<LogReader, 'proveInclusion'> {
-  readonly #log: Pick<LogReader, 'proveInclusion' | 'proofBlocks'>
+export class BlockProofs implements Pick<SealedTree, 'proveInclusion'> {
+  readonly #tree: Pick<SealedTree, 'proveInclusion' | 'proofBlocks'>
   /** By the tree and the tile. Without a block, until a second proof is wanted. */
   readonly #tiles = new BoundedMap<string, TileBlocks>(MAX_CACHED_TILES)
 
-  constructor(log: Pick<LogReader, 'proveInclusion' | 'proofBlocks'>) {
-    this.#log = log
+  constructor(tree: Pick<SealedTree, 'proveInclusion' | 'proofBlocks'>) {
+    this.#tree = tree
   }
 
   /** As that of the log, which makes those that no block has: the first of a tile, and all of a damaged tile. */
   async proveInclusion(claim: Claim): Promise<readonly Uint8Array[]> {
-    return (await this.#blockOf(claim))?.proofOf(claim) ?? this.#log.proveInclusion(claim)
+    return (await this.#blockOf(claim))?.proofOf(claim) ?? this.#tree.proveInclusion(claim)
   }
 
   async #blockOf(claim: Claim): Promise<VerifiedBlock | undefined> {
@@ -37,7 +37,7 @@ export class BlockProofs implements Pick<LogReader, 'proveInclusion'> {
     const block = known?.find(({ first, end }) => leafIndex >= first && leafIndex < end)
     if (known === undefined) this.#tiles.set(key, [])
     if (known === undefined || block !== undefined) return block
-    for await (const [read] of this.#log.proofBlocks({ from: leafIndex, to: leafIndex + 1, treeSize })) {
+    for await (const [read] of this.#tree.proofBlocks({ from: leafIndex, to: leafIndex + 1, treeSize })) {
       const made = read && new VerifiedBlock(read, claim)
       if (made !== undefined) this.#tiles.set(key, [...known, made])
       return made
@@ -47,7 +47,7 @@ export class BlockProofs implements Pick<LogReader, 'proveInclusion'> {
 }
 
 /** What is proven, and the root of the tree. */
-type Claim = Parameters<LogReader['proveInclusion']>[0]
+type Claim = Parameters<SealedTree['proveInclusion']>[0]
 
 /** A complete subtree within a tile, of which every node was hashed again, and the path from it to the tree's root. */
 class VerifiedBlock {

@@ -174,7 +174,7 @@ async function readSizes(
   records: RecordStore,
   log: LogReader,
 ): Promise<Pick<SealerStatus, 'sealedSize' | 'logSize' | 'lastBatchAt'>> {
-  const { size, time } = await log.treeHead()
+  const { size, time } = await log.tree.head()
   return { sealedSize: size, logSize: await records.logSize(), lastBatchAt: size === 0 ? null : time }
 }
 

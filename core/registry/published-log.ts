@@ -29,7 +29,7 @@ export function publishedLog(
   const { log } = context
   /** Another process may have sealed more than this one knows. */
   const assertSealed = async (name: string, size: number): Promise<void> => {
-    if (size > status().sealedSize) assertInteger(name, size, (await log.treeHead()).size)
+    if (size > status().sealedSize) assertInteger(name, size, (await log.tree.head()).size)
     else assertInteger(name, size)
   }
   const policy = async (): Promise<LogPolicy> => {
@@ -39,7 +39,7 @@ export function publishedLog(
   }
   /** The note with the newest cosignature of each witness. */
   const cosigned = async (checkpoint: CheckpointRecord | undefined): Promise<string | undefined> =>
-    checkpoint && withSignatures(checkpoint.note, await log.cosignatures(checkpoint.size, 'newest'))
+    checkpoint && withSignatures(checkpoint.note, await log.checkpoints.cosignatures(checkpoint.size, 'newest'))
   return {
     origin: identity.origin,
     get verifierKey() {
@@ -47,11 +47,11 @@ export function publishedLog(
     },
     policy,
     policyText: async () => logPolicyText(await policy()),
-    latestCheckpoint: async () => (await log.latestCheckpoint())?.note,
-    publishedCheckpoint: async () => cosigned(await log.shownCheckpoint()),
+    latestCheckpoint: async () => (await log.checkpoints.latest())?.note,
+    publishedCheckpoint: async () => cosigned(await log.checkpoints.shown()),
     checkpoint: async (treeSize) => {
       assertInteger('treeSize', treeSize)
-      return cosigned(await log.checkpoint(treeSize))
+      return cosigned(await log.checkpoints.ofSize(treeSize))
     },
     tile: async ({ level, index, width }) => {
       assertInteger('level', level)
@@ -69,16 +69,16 @@ export function publishedLog(
     inclusionProof: async ({ leafIndex, treeSize }) => {
       await assertSealed('treeSize', treeSize)
       assertInteger('leafIndex', leafIndex, treeSize - 1)
-      return log.inclusionProof(leafIndex, treeSize)
+      return log.tree.inclusionProof(leafIndex, treeSize)
     },
     consistencyProof: async ({ from, to }) => {
       await assertSealed('to', to)
       assertInteger('from', from, to)
-      return log.consistencyProof(from, to)
+      return log.tree.consistencyProof(from, to)
     },
     batchById: (batchId) => log.batchById(batchId),
     batches: (query) => batchPage(context, query),
-    proofBlocks: (range) => log.proofBlocks(range),
+    proofBlocks: (range) => log.tree.proofBlocks(range),
   }
 }
 
@@ -110,11 +110,11 @@ export async function logPolicy(log: LogReader, { identity, trust }: PolicySourc
   const { origin, keys } = identity
   const { submissionKey, ...witnessPolicy } = trust.witnesses ?? NO_WITNESSES
   const [{ size }, stamp, stored, anchors, submitted] = await Promise.all([
-    log.treeHead(),
+    log.tree.head(),
     log.latestStamp(),
     log.stampPeriods(),
     log.anchorHead(),
-    log.witnesses(),
+    log.checkpoints.witnesses(),
   ])
   const stampedSize = stamp?.size ?? 0
   const periods = periodsWith(stored, rulesOf(trust), stampedSize)
@@ -190,7 +190,7 @@ async function policyKey(
   const from = position + 1
   if (next === undefined || next.position >= sealedSize) return { vkey, from, until: null }
   const until = next.position
-  const [root, stamp] = await Promise.all([log.rootAt(until), log.stampCovering(until + 1)])
+  const [root, stamp] = await Promise.all([log.tree.rootAt(until), log.stampCovering(until + 1)])
   const retiredAt = stamp && { retiredAt: rfc3339(Math.min(...stamp.tokens.map(({ genTime }) => genTime))) }
   return { vkey, from, until, root: toHex(root), ...retiredAt, compromised }
 }

@@ -21,7 +21,7 @@ export async function openSignedHead(options: HeadOptions): Promise<void> {
   // The heads were read before this call, and the tree is read now. In the other order, a batch of another process in
   // between would look like a tree that was set back.
   const head = await signedHead.read()
-  for (const known of knownHeads) await reader.assertHolds(known)
+  for (const known of knownHeads) await reader.tree.assertHolds(known)
   if (head !== undefined) return
   const logSize = await records.logSize()
   // Servers that start together for the first time: another one has just created the log, whose only entry is its key.
@@ -51,7 +51,7 @@ export async function adoptSignedHead(
       'CONFIG_ERROR',
       `There is a signed head already, of a tree of ${present.size} entries. Only a missing one can be replaced`,
     )
-  await new LogReader(records).assertHolds(head)
+  await new LogReader(records).tree.assertHolds(head)
   await signedHead.write(head)
 }
 
@@ -62,7 +62,7 @@ async function anchoredHead(reader: LogReader): Promise<SignedHead | undefined> 
   const root = anchor && fromHex(anchor.root)
   if (root === undefined) return undefined
   const head = { size: confirmedSize, root }
-  await reader.assertHolds(head)
+  await reader.tree.assertHolds(head)
   return head
 }
 

@@ -34,7 +34,7 @@ describe('anchoring', () => {
         await sealing.append(1)
         await sealer.sealNow()
         await sealing.clock.advance(1)
-        return (await sealing.reader.treeHead()).size
+        return (await sealing.reader.tree.head()).size
       },
       head: async (): Promise<Omit<AnchorHeadRecord, 'accounts'>> => {
         const { accounts: _, ...head } = await sealing.reader.anchorHead()
@@ -69,7 +69,7 @@ describe('anchoring', () => {
     await sealing.clock.advance(2_000)
     assert.equal(await statusOf(), 'C')
     const anchor = await sealing.reader.anchorCovering(2)
-    assert.equal(anchor?.checkpoint, (await sealing.reader.checkpoint(2))?.note)
+    assert.equal(anchor?.checkpoint, (await sealing.reader.checkpoints.ofSize(2))?.note)
     assert.deepEqual(
       [anchor?.state, anchor?.info, anchor?.confirmation?.blockNumber, anchor?.confirmation?.evidence],
       ['confirmed', chain.info, 1, 'AQ=='],
@@ -244,7 +244,7 @@ describe('anchoring', () => {
       await seal()
       await sealing.clock.advance(60_000)
     }
-    assert.equal((await sealing.reader.treeHead()).size, 11)
+    assert.equal((await sealing.reader.tree.head()).size, 11)
     const { count, lastCode } = sealer.status().failures.anchor
     assert.equal(lastCode, 'ANCHOR_FAILED')
     assert.ok(count >= 8 && count <= 40, `${count} attempts in ten minutes`)
@@ -520,7 +520,7 @@ describe('anchoring', () => {
           }
           await seal()
           await confirm(40)
-          const { size } = await sealing.reader.treeHead()
+          const { size } = await sealing.reader.tree.head()
           const { confirmedSize, outstanding } = await head()
           assert.deepEqual([confirmedSize, outstanding], [size, null])
           const anchors = (await listEntries(sealing.records, logKeys.anchors())).map((entry) => decodeRecord(entry))

@@ -14,6 +14,11 @@ import { present } from '../support/present.ts'
 let fixture: SealerFixture
 let batches: readonly BatchRecord[]
 
+const logOf = (reader: LogReader): WriteBatchProofsRequest['log'] => ({
+  batchById: (id) => reader.batchById(id),
+  proofBlocks: (range) => reader.tree.proofBlocks(range),
+})
+
 /** The pieces, each with bytes of its own. */
 async function copiesOf(request: Omit<WriteBatchProofsRequest, 'write'>): Promise<readonly BatchProofs[]> {
   const pieces: BatchProofs[] = []
@@ -23,7 +28,7 @@ async function copiesOf(request: Omit<WriteBatchProofsRequest, 'write'>): Promis
 }
 
 async function all(batch: BatchRecord): Promise<readonly BatchProofs[]> {
-  const pieces = await copiesOf({ log: fixture.reader, batchId: batch.id })
+  const pieces = await copiesOf({ log: logOf(fixture.reader), batchId: batch.id })
   const edges = [batch.start, ...pieces.map(({ end }) => end)]
   assert.deepEqual([...pieces.map(({ first }) => first), batch.end], edges)
   return pieces
@@ -39,7 +44,7 @@ describe('the proofs of a batch', () => {
     for (const count of [1, 254, 1, 700, 12_345, 1]) {
       await fixture.append(count)
       await sealer.sealNow()
-      sealed.push(await fixture.reader.batchById((await fixture.reader.treeHead()).batchId ?? ''))
+      sealed.push(await fixture.reader.batchById((await fixture.reader.tree.head()).batchId ?? ''))
     }
     batches = sealed.filter((batch) => batch !== undefined)
   })
@@ -54,7 +59,7 @@ describe('the proofs of a batch', () => {
       for (const { first, end, items, bytes } of await all(batch)) {
         const want: Uint8Array[] = []
         for (let leaf = first; leaf < end; leaf++) {
-          const proof = await reader.inclusionProof(leaf, batch.end)
+          const proof = await reader.tree.inclusionProof(leaf, batch.end)
           assert.equal(proof.length, items)
           want.push(...proof)
         }
@@ -64,12 +69,12 @@ describe('the proofs of a batch', () => {
 
   it('are borrowed until write has settled, and not made before', async () => {
     const { id, start, end } = present(batches[4])
-    const want = (await copiesOf({ log: fixture.reader, batchId: id })).map(({ bytes }) => bytes)
+    const want = (await copiesOf({ log: logOf(fixture.reader), batchId: id })).map(({ bytes }) => bytes)
     const views: Uint8Array[] = []
     let isBusy = false
     let leaves = 0
     await writeBatchProofs({
-      log: fixture.reader,
+      log: logOf(fixture.reader),
       batchId: id,
       write: async (piece) => {
         assert.equal(isBusy, false)
@@ -96,7 +101,7 @@ describe('the proofs of a batch', () => {
           await new Promise(setImmediate)
           hash.update(bytes)
         }
-        await writeBatchProofs({ log: fixture.reader, batchId: batch.id, write })
+        await writeBatchProofs({ log: logOf(fixture.reader), batchId: batch.id, write })
         return hash.digest('hex')
       }),
     )
@@ -124,7 +129,7 @@ describe('the proofs of a batch', () => {
       },
     })
     const batch = present(batches[4])
-    const request = { log: new LogReader(counting), batchId: batch.id }
+    const request = { log: logOf(new LogReader(counting)), batchId: batch.id }
     const write = async (): Promise<void> => {
       await new Promise(setImmediate)
       taken++
@@ -143,7 +148,7 @@ describe('the proofs of a batch', () => {
   it('leave the event loop to others, also if they are read without a pause', async (t) => {
     const batch = present(batches.at(-2))
     const { start: from, end: to } = batch
-    const read = await arrayOf(fixture.reader.proofBlocks({ from, to, treeSize: to }))
+    const read = await arrayOf(fixture.reader.tree.proofBlocks({ from, to, treeSize: to }))
     const log: WriteBatchProofsRequest['log'] = {
       batchById: async () => batch,
       async *proofBlocks() {
@@ -157,7 +162,7 @@ describe('the proofs of a batch', () => {
   })
 
   it('end if the reader aborts or fails', async () => {
-    const request = { log: fixture.reader, batchId: present(batches[4]).id }
+    const request = { log: logOf(fixture.reader), batchId: present(batches[4]).id }
     await assert.rejects(copiesOf({ ...request, signal: AbortSignal.abort() }), { name: 'AbortError' })
     let calls = 0
     const write = async (): Promise<void> => {
@@ -171,7 +176,7 @@ describe('the proofs of a batch', () => {
   })
 
   it('throw BATCH_NOT_FOUND for an unknown batch, and CORRUPT if a tile is damaged', async () => {
-    const of = (batchId: string) => copiesOf({ log: fixture.reader, batchId })
+    const of = (batchId: string) => copiesOf({ log: logOf(fixture.reader), batchId })
     await assert.rejects(of('0'), { code: 'BATCH_NOT_FOUND' })
     const key = logKeys.tile(0, 2)
     const [tile] = await fixture.records.get([key])

@@ -41,7 +41,7 @@ describe('cosigning', () => {
   async function grow(fixture: SealerFixture, sealer: Sealer, count: number): Promise<number> {
     await fixture.append(1)
     await sealer.sealNow()
-    const { size } = await fixture.reader.treeHead()
+    const { size } = await fixture.reader.tree.head()
     await until(async () => {
       const record = await cosigned(fixture, size)
       if (record === undefined) await fixture.clock.advance(MINUTE_MS / 2)
@@ -270,7 +270,7 @@ describe('cosigning', () => {
       })
       await fixture.append(1)
       await assert.rejects(sealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
-      assert.equal((await fixture.reader.latestCheckpoint())?.size, size, of)
+      assert.equal((await fixture.reader.checkpoints.latest())?.size, size, of)
       await sealer.close()
       await assert.rejects(restart(), { code: 'LOG_BEHIND_SIGNED' })
     }

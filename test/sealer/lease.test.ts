@@ -167,7 +167,7 @@ describe('several sealers', () => {
         await clock.advance(250)
         await settle()
       }
-      return (await reader.treeHead()).size
+      return (await reader.tree.head()).size
     }
     await append()
     assert.equal(await sealedAfter(3_000), 2)
@@ -223,7 +223,7 @@ describe('several sealers', () => {
     await first.close()
     await clock.advance(4 * LEASE_MS)
     assert.ok(second.isSetBack)
-    assert.equal(await new LogReader(records).latestCheckpoint(), undefined)
+    assert.equal(await new LogReader(records).checkpoints.latest(), undefined)
   })
 
   it('let another one seal if they cannot write what they signed, and go on if there is none', async (t) => {
@@ -237,7 +237,7 @@ describe('several sealers', () => {
       return write(head)
     }
     const reader = new LogReader(records)
-    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoint(size)) !== undefined
+    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoints.ofSize(size)) !== undefined
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 250) {
         await clock.advance(250)
@@ -267,7 +267,7 @@ describe('several sealers', () => {
     const [behind, complete] = [await identityWith(oldSeed), await identityWith(oldSeed, newSeed)]
     const reader = new LogReader(records)
     const append = (n: number): Promise<unknown> => records.commit({ append: appendsOf(sha256Of(u64(n))) })
-    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoint(size)) !== undefined
+    const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoints.ofSize(size)) !== undefined
     const signedWithin = async (size: number): Promise<boolean> => {
       for (let seconds = 0; seconds < 600 && !(await isSigned(size)); seconds += 1) {
         await clock.advance(1_000)

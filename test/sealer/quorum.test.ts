@@ -119,7 +119,7 @@ describe('a quorum of timestamp authorities', () => {
     const { fixture, authorities, a, b, c } = await openFixture()
     c.isDown = true
     const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    for (let size = 2; size < 20; size = (await fixture.reader.treeHead()).size + 1) {
+    for (let size = 2; size < 20; size = (await fixture.reader.tree.head()).size + 1) {
       await fixture.append(1)
       await sealer.sealNow()
       const { sealedSize } = sealer.status()
@@ -139,7 +139,7 @@ describe('a quorum of timestamp authorities', () => {
     const { fixture, authorities, a, b, sealer } = await openWithOneToken()
     await fixture.append(1)
     await sealer.sealNow()
-    const newest = (await fixture.reader.treeHead()).size
+    const newest = (await fixture.reader.tree.head()).size
     await fixture.clock.advance(50_000)
     assert.equal(a.stamped, 1, 'the stamp waits for the others')
     await fixture.clock.advance(20_000)

@@ -43,7 +43,7 @@ async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
     assert.ok(batch.createdAt >= (before?.createdAt ?? 0))
     assert.equal(batch.root, toHex(rootFromNodes(batch.end, source)))
     assert.deepEqual(await reader.batchById(batch.id), batch)
-    const checkpoint = await reader.checkpoint(batch.end)
+    const checkpoint = await reader.checkpoints.ofSize(batch.end)
     const key = identity.keys.findLast(({ position }) => position < batch.end)
     assert.deepEqual(verifyCheckpoint(checkpoint?.note ?? '', key?.verifierKey ?? ''), {
       origin: identity.origin,
@@ -52,9 +52,9 @@ async function assertConsistentLog(fixture: SealerFixture): Promise<void> {
     })
     before = batch
   }
-  const head = await reader.treeHead()
+  const head = await reader.tree.head()
   assert.deepEqual([head.size, head.batchId, head.time], [before?.end ?? 0, before?.id ?? null, before?.createdAt ?? 0])
-  assert.equal(toHex(await reader.rootAt(head.size)), head.root)
+  assert.equal(toHex(await reader.tree.rootAt(head.size)), head.root)
   const signed = await fixture.signedHead.read()
   assert.equal(signed?.size ?? 0, head.size)
 }
@@ -90,7 +90,7 @@ describe('sealing', () => {
             at = end
           }
           assert.deepEqual(await recordsOf(cut.records, 'ti'), await recordsOf(whole.records, 'ti'))
-          assert.equal((await cut.reader.treeHead()).root, (await whole.reader.treeHead()).root)
+          assert.equal((await cut.reader.tree.head()).root, (await whole.reader.tree.head()).root)
           assert.equal((await batchesOf(cut.records)).length, cuts.length + 1)
           await cut.close()
         }),
@@ -115,14 +115,14 @@ describe('sealing', () => {
     const entries = await entriesOf(fixture.records)
     for (const size of [65_535, 65_536, 65_537])
       for (const position of [0, 255, 256, 65_279, 65_534]) {
-        const proof = await fixture.reader.inclusionProof(position, size)
+        const proof = await fixture.reader.tree.inclusionProof(position, size)
         const leaf = leafHash(present(entries[position]))
-        const root = await fixture.reader.rootAt(size)
+        const root = await fixture.reader.tree.rootAt(size)
         verifyInclusion({ leafHash: leaf, leafIndex: position, treeSize: size, proof, root })
       }
     const [fromSize, toSize] = [65_535, 65_537]
-    const [fromRoot, toRoot] = [await fixture.reader.rootAt(fromSize), await fixture.reader.rootAt(toSize)]
-    const proof = await fixture.reader.consistencyProof(fromSize, toSize)
+    const [fromRoot, toRoot] = [await fixture.reader.tree.rootAt(fromSize), await fixture.reader.tree.rootAt(toSize)]
+    const proof = await fixture.reader.tree.consistencyProof(fromSize, toSize)
     verifyConsistency({ fromSize, fromRoot, toSize, toRoot, proof })
   })
 
@@ -151,10 +151,10 @@ describe('sealing', () => {
     const sealer = await fixture.start({ maxWaitMs: 1_000 })
     await fixture.clock.advance(10_000)
     await sealer.sealNow()
-    assert.equal((await fixture.reader.treeHead()).size, 0)
+    assert.equal((await fixture.reader.tree.head()).size, 0)
     for (let i = 0; i < 20; i++) await fixture.identity.rotateCheckpointKey()
     await sealer.sealNow()
-    assert.equal((await fixture.reader.treeHead()).size, 21)
+    assert.equal((await fixture.reader.tree.head()).size, 21)
   })
 
   it('closes a batch at once after a pause, else maxWait after the one before, also if events follow', async () => {
@@ -167,20 +167,20 @@ describe('sealing', () => {
       sealer.notify()
     }
     await fixture.clock.advance(998)
-    assert.equal((await fixture.reader.treeHead()).size, 0)
+    assert.equal((await fixture.reader.tree.head()).size, 0)
     await fixture.clock.advance(2)
-    assert.equal((await fixture.reader.treeHead()).size, 6)
+    assert.equal((await fixture.reader.tree.head()).size, 6)
     await fixture.append(1)
     sealer.notify()
     await fixture.clock.advance(4_998)
-    assert.equal((await fixture.reader.treeHead()).size, 6)
+    assert.equal((await fixture.reader.tree.head()).size, 6)
     await fixture.clock.advance(2)
-    assert.equal((await fixture.reader.treeHead()).size, 7)
+    assert.equal((await fixture.reader.tree.head()).size, 7)
     await fixture.clock.advance(6_000)
     await fixture.append(1)
     sealer.notify()
     await settle()
-    assert.equal((await fixture.reader.treeHead()).size, 8)
+    assert.equal((await fixture.reader.tree.head()).size, 8)
   })
 
   it('closes a batch when it is full, and seals a backlog without pauses', async () => {
@@ -225,7 +225,7 @@ describe('sealing', () => {
     const other = await fixture.start({ maxLeaves: 100 })
     await fixture.append(1000)
     await Promise.all([sealer.sealNow(), other.sealNow()])
-    assert.equal((await fixture.reader.treeHead()).size, await fixture.records.logSize())
+    assert.equal((await fixture.reader.tree.head()).size, await fixture.records.logSize())
   })
 
   it('polls for events of other processes', async () => {
@@ -234,7 +234,7 @@ describe('sealing', () => {
     await settle()
     await fixture.append(4)
     await fixture.clock.advance(1_000)
-    assert.equal((await fixture.reader.treeHead()).size, 5)
+    assert.equal((await fixture.reader.tree.head()).size, 5)
   })
 
   it('keeps a batch open no longer if the clock is set back, and batch times never decrease', async () => {
@@ -246,14 +246,14 @@ describe('sealing', () => {
     await settle()
     fixture.clock.set(fixture.clock.now() - 3_600_000)
     await fixture.clock.advance(5_250)
-    assert.equal((await fixture.reader.treeHead()).size, 3)
+    assert.equal((await fixture.reader.tree.head()).size, 3)
     // Also if nothing waited then.
     fixture.clock.set(fixture.clock.now() - 30_000)
     await fixture.clock.advance(6_000)
     await fixture.append(1)
     sealer.notify()
     await settle()
-    assert.equal((await fixture.reader.treeHead()).size, 4)
+    assert.equal((await fixture.reader.tree.head()).size, 4)
   })
 
   it('signs with a new key from the batch on that holds its entry', async () => {
@@ -264,8 +264,8 @@ describe('sealing', () => {
     await fixture.append(2)
     await sealer.sealNow()
     const [oldKey, newKey] = fixture.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
-    verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', oldKey)
-    verifyCheckpoint((await fixture.reader.checkpoint(6))?.note ?? '', newKey)
+    verifyCheckpoint((await fixture.reader.checkpoints.ofSize(3))?.note ?? '', oldKey)
+    verifyCheckpoint((await fixture.reader.checkpoints.ofSize(6))?.note ?? '', newKey)
   })
 })
 
@@ -279,7 +279,7 @@ describe('sealing beside other processes', () => {
     const added = await other.rotateCheckpointKey()
     await fixture.append(1)
     await sealer.sealNow()
-    assert.equal(verifyCheckpoint((await fixture.reader.checkpoint(3))?.note ?? '', added.verifierKey).size, 3)
+    assert.equal(verifyCheckpoint((await fixture.reader.checkpoints.ofSize(3))?.note ?? '', added.verifierKey).size, 3)
   })
 
   it('does not read the store for each notify', async () => {
@@ -321,7 +321,7 @@ describe('sealing with faults', () => {
         if (missing > 0) await fixture.append(missing)
         const next = await fixture.start()
         await next.sealNow()
-        assert.equal((await fixture.reader.treeHead()).size, 304)
+        assert.equal((await fixture.reader.tree.head()).size, 304)
       }
   })
 
@@ -340,7 +340,7 @@ describe('sealing with faults', () => {
     assert.deepEqual(sealer.status().failures.seal, { count: 2, lastCode: 'UNKNOWN_OUTCOME' })
     assert.deepEqual(sealer.status().currentFailures, [])
     assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 2)
-    assert.equal((await fixture.reader.treeHead()).size, 4)
+    assert.equal((await fixture.reader.tree.head()).size, 4)
   })
 
   it('stores no checkpoint before the signed head is durable', async () => {
@@ -361,8 +361,8 @@ describe('sealing with faults', () => {
       await fixture.append(3)
       signedHead.fault = fault
       await assert.rejects(sealer.sealNow())
-      assert.equal((await fixture.reader.treeHead()).size, 4)
-      assert.equal(await fixture.reader.checkpoint(4), undefined)
+      assert.equal((await fixture.reader.tree.head()).size, 4)
+      assert.equal(await fixture.reader.checkpoints.ofSize(4), undefined)
       await fixture.start()
     }
   })
@@ -383,7 +383,7 @@ describe('sealing with faults', () => {
     const sealerOfFlipped = await fixture.start({}, flipped)
     isFlipped = true
     await assert.rejects(sealerOfFlipped.sealNow(), { code: 'CORRUPT' })
-    assert.equal((await fixture.reader.treeHead()).size, 11)
+    assert.equal((await fixture.reader.tree.head()).size, 11)
     await sealerOfFlipped.close()
     await assert.rejects(fixture.start({}, flipped), { code: 'CORRUPT', message: /do not produce the root/ })
     const shorter = decorateRecords(fixture.records, { logSize: async () => 10 })
@@ -411,7 +411,7 @@ describe('sealing with faults', () => {
     }
     await Promise.all(sealers.map((sealer) => sealer.close()))
     await fixture.signedHead.write(present(await heads[0]?.read()))
-    assert.equal((await fixture.reader.treeHead()).size, 343)
+    assert.equal((await fixture.reader.tree.head()).size, 343)
     assert.equal((await recordsOf(fixture.records, 'bx')).size, (await batchesOf(fixture.records)).length)
     assert.ok(sealers.every((sealer) => sealer.status().failures.seal.count === 0))
   })
@@ -455,7 +455,7 @@ describe('a signed head', () => {
     // Also while the sealer runs: the next checkpoint is not signed.
     await other.append(1)
     await assert.rejects(otherSealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
-    assert.equal(await other.reader.checkpoint(14), undefined)
+    assert.equal(await other.reader.checkpoints.ofSize(14), undefined)
   })
 
   async function assertSigned(fixture: SealerFixture): Promise<void> {
@@ -534,7 +534,7 @@ describe('start and close of a sealer', () => {
     const sealing = sealer.sealNow(controller.signal)
     controller.abort()
     await assert.rejects(sealing, { name: 'AbortError' })
-    await until(async () => (await new LogReader(fixture.records).treeHead()).size === 6)
+    await until(async () => (await new LogReader(fixture.records).tree.head()).size === 6)
     assert.deepEqual(sealer.status().failures.seal.count, 0)
   })
 

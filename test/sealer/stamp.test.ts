@@ -36,7 +36,7 @@ describe('stamping', () => {
   async function assertStamped(fixture: SealerFixture, size: number): Promise<StampRecord> {
     const stamp = await fixture.reader.stampCovering(size)
     assert.equal(stamp?.size, size)
-    assert.equal(stamp.checkpoint, (await fixture.reader.checkpoint(size))?.note)
+    assert.equal(stamp.checkpoint, (await fixture.reader.checkpoints.ofSize(size))?.note)
     const [token] = stamp.tokens
     const response = present(fromBase64(token?.token ?? ''))
     const info = verifyTimestamp(response, { data: encodeUtf8(stamp.checkpoint), trustAnchors: [local().trustAnchor] })
@@ -74,7 +74,7 @@ describe('stamping', () => {
     // The last token is an unsealed entry. It alone causes no batch and no further stamp.
     await fixture.clock.advance(60_000)
     await sealer.sealNow()
-    assert.equal((await fixture.reader.treeHead()).size, 7)
+    assert.equal((await fixture.reader.tree.head()).size, 7)
     assert.equal(await fixture.records.logSize(), 8)
     assert.equal(authority.stamped, 3)
     assert.deepEqual(sealer.assurance, { time: 'operator', anchor: 'none' })
@@ -173,7 +173,7 @@ describe('stamping', () => {
       sealer.notify()
       await fixture.clock.advance(60_000)
     }
-    assert.equal((await fixture.reader.treeHead()).size, 11)
+    assert.equal((await fixture.reader.tree.head()).size, 11)
     const { count, lastCode } = sealer.status().failures.stamp
     assert.equal(lastCode, 'AUTHORITY_FAILED')
     assert.equal(count, authority.calls)

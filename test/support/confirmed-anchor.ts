@@ -7,8 +7,8 @@ import { encodeRecord } from '../../core/store/codec.ts'
 /** Stores a confirmed anchor of the newest checkpoint, as the sealer of another server would. */
 export async function confirmAnchorOf(records: RecordStore): Promise<void> {
   const reader = new LogReader(records)
-  const { size } = await reader.treeHead()
-  const checkpoint = await reader.checkpoint(size)
+  const { size } = await reader.tree.head()
+  const checkpoint = await reader.checkpoints.ofSize(size)
   if (checkpoint === undefined) throw new Error('Nothing is signed')
   const anchor: AnchorRecord = {
     size,

@@ -55,7 +55,7 @@ export class EvmFixture {
   async seal(): Promise<number> {
     await this.bench.append(1)
     await this.#sealer.sealNow()
-    return (await this.bench.reader.treeHead()).size
+    return (await this.bench.reader.tree.head()).size
   }
 
   /** Runs one step of the anchorer and lets the time until the next one pass. Records a failure. */
@@ -92,7 +92,7 @@ export class EvmFixture {
 
   async isDone(): Promise<boolean> {
     const { confirmedSize, outstanding } = await this.bench.reader.anchorHead()
-    return outstanding === null && confirmedSize === (await this.bench.reader.treeHead()).size
+    return outstanding === null && confirmedSize === (await this.bench.reader.tree.head()).size
   }
 
   /** The newest anchor. */
@@ -110,7 +110,7 @@ export class EvmFixture {
     assert.ok(await this.isDone())
     const { confirmation, checkpoint, size } = await this.latest()
     assert.ok(confirmation)
-    assert.equal(size, (await this.bench.reader.treeHead()).size)
+    assert.equal(size, (await this.bench.reader.tree.head()).size)
     const { ref: txHash, blockNumber, blockHash, blockTime, evidence } = confirmation
     const block = await this.anvil.block(blockNumber)
     assert.deepEqual([block.hash, Number(block.timestamp) * 1000], [blockHash, blockTime])

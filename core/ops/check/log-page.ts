@@ -77,7 +77,7 @@ export async function checkPathOf(check: Check, { start, entries, head, leaves }
   await check.guardAsync('tile', `log/${start}`, async () => {
     const root = storedBytes(head.root, "The root of the tree's head")
     const claim = { leafIndex: start, leafHash: first, treeSize: head.size, root }
-    await new LogReader(check.records).proveInclusion(claim)
+    await new LogReader(check.records).tree.proveInclusion(claim)
   })
 }
 

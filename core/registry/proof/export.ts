@@ -33,7 +33,7 @@ export const exportCompany = (context: Context, sources: BundleSources): Proofs[
     // Counted first, so that the lines are at least as many.
     const [[counter], { size: treeSize }] = await Promise.all([
       context.records.get([keys.evidenceCount(['company', company])]),
-      context.log.treeHead(),
+      context.log.tree.head(),
     ])
     const exportedAt = new Date(context.clock.now()).toISOString()
     const log = { origin: context.origin, treeSize, exportedAt }
@@ -72,7 +72,7 @@ async function* shownEvidences(
   selection: Selection,
 ): AsyncGenerator<ShownEvidence, void, undefined> {
   const { records, log } = context
-  const trees = new VouchedTrees(log, sources, new BlockProofs(log))
+  const trees = new VouchedTrees(log, sources, new BlockProofs(log.tree))
   const range = keys.evidencesOf(company)
   // What is created meanwhile has later ids, and is left out.
   const [newest] = await listEntries(records, { ...range, reverse: true, limit: 1 })

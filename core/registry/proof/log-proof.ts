@@ -34,7 +34,7 @@ export async function proveEntry(
 ): Promise<LogProof | undefined> {
   if (batch === null) return undefined
   const claim = { leafHash: leafHash(entry), leafIndex: position, treeSize: batch.end, root: rootOf(batch) }
-  const [attestation, proof] = await Promise.all([attestations.of(batch), log.proveInclusion(claim)])
+  const [attestation, proof] = await Promise.all([attestations.of(batch), log.tree.proveInclusion(claim)])
   if (attestation === undefined) return undefined
   const sides = sidesOf(position, batch.end)
   const { checkpoint, anchor, sendStatus } = attestation
@@ -155,8 +155,8 @@ async function readAttestation(log: LogReader, batch: BatchRecord): Promise<Batc
   // First, so that an anchor which is confirmed meanwhile is shown as sent.
   const sendStatus = sendStatusOf(batch, await log.anchorHead())
   const [checkpoint, cosignatures, anchor, stamp] = await Promise.all([
-    log.checkpointOf(batch),
-    log.cosignatures(batch.end),
+    log.checkpoints.ofBatch(batch),
+    log.checkpoints.cosignatures(batch.end),
     log.anchorCovering(batch.end),
     log.shownStamp(batch.end),
   ])
@@ -182,7 +182,7 @@ async function consistencyOf(
   later: { readonly size: number; readonly root: Uint8Array },
 ): Promise<string[]> {
   const trees = { fromSize: batch.end, fromRoot: rootOf(batch), toSize: later.size, toRoot: later.root }
-  return (await log.proveConsistency(trees)).map(toHex)
+  return (await log.tree.proveConsistency(trees)).map(toHex)
 }
 
 async function anchorProof(

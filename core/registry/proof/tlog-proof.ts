@@ -16,22 +16,22 @@ export const proveAsText =
     if (entry === undefined) throw invalidInput('txId', 'must be a string of 64 hex digits')
     const [[status], latest] = await Promise.all([
       log.entryStatuses([entry]),
-      log.latestCheckpoint(),
+      log.checkpoints.latest(),
       identity.refresh(),
     ])
     if (status === undefined || latest === undefined) return undefined
     // A key is retired once a signed tree holds the next one.
     const key = identity.keys.findLast(({ position }) => position < latest.size)
     const least = Math.max(status.position, key?.position ?? 0) + 1
-    const cosigned = trust.witnesses && (await log.cosignedFrom(least, trust.witnesses))
-    const checkpoint = cosigned ?? (await log.checkpointFrom(least))
+    const cosigned = trust.witnesses && (await log.checkpoints.cosignedFrom(least, trust.witnesses))
+    const checkpoint = cosigned ?? (await log.checkpoints.from(least))
     if (checkpoint === undefined) return undefined
     const root = storedBytes(checkpoint.root, 'A stored root')
     const claim = { leafHash: leafHash(entry), leafIndex: status.position, treeSize: checkpoint.size, root }
     const [{ opening: extra }, path, cosignatures] = await Promise.all([
       log.payloadAt(status.position, entry),
-      log.proveInclusion(claim),
-      log.cosignatures(checkpoint.size),
+      log.tree.proveInclusion(claim),
+      log.checkpoints.cosignatures(checkpoint.size),
     ])
     return formatTlogProof({
       extra,

@@ -16,6 +16,7 @@ import type { LogIdentity } from '../../log/identity.ts'
 import type { LogReader } from '../../log/reader.ts'
 import type { AnchorRecord, BatchRecord, StampRecord, StampToken, ValidationDataRef } from '../../log/records.ts'
 import { distinctTokens } from '../../log/attestation-rules.ts'
+import type { SealedTree } from '../../log/sealed-tree.ts'
 import { leafHash } from '../../log/tree/hash.ts'
 import { MAX_CHECKPOINT_TOKENS, MAX_COSIGNATURES } from '../../commitment/bundle-format.ts'
 import type { SealerTrust } from '../../ports/index.ts'
@@ -73,13 +74,13 @@ class Cached {
 /** The trees that prove events, with all that vouches for them. Caches what it has read until `refresh`. */
 export class VouchedTrees {
   readonly #log: LogReader
-  readonly #proofs: Pick<LogReader, 'proveInclusion'>
+  readonly #proofs: Pick<SealedTree, 'proveInclusion'>
   readonly #sources: BundleSources
   #cached = new Cached()
   #state: unknown[] = []
 
-  /** @param proofs - makes the proofs of events. Default: `log` */
-  constructor(log: LogReader, sources: BundleSources, proofs: Pick<LogReader, 'proveInclusion'> = log) {
+  /** @param proofs - makes the proofs of events. Default: the tree of `log` */
+  constructor(log: LogReader, sources: BundleSources, proofs: Pick<SealedTree, 'proveInclusion'> = log.tree) {
     this.#log = log
     this.#sources = sources
     this.#proofs = proofs
@@ -95,7 +96,7 @@ export class VouchedTrees {
     const { identity } = this.#sources
     const [version, { size }] = await Promise.all([
       this.#log.attestationVersion(),
-      this.#log.treeHead(),
+      this.#log.tree.head(),
       identity.refresh(),
     ])
     const state = [version, size, identity.keys]
@@ -129,7 +130,7 @@ export class VouchedTrees {
     if (witnesses === undefined || witnesses.quorum === 'none') return undefined
     const from = (size: number): Promise<VouchedTree | undefined> =>
       firstFrom(this.#cached.cosigned, size, async () => {
-        const found = await this.#log.cosignedFrom(size, witnesses)
+        const found = await this.#log.checkpoints.cosignedFrom(size, witnesses)
         return found && { size: found.size, note: found.note, root: rootOfNote(found.note) }
       })
     const next = stamped && (await from(stamped.size))
@@ -138,7 +139,7 @@ export class VouchedTrees {
 
   /** The tree of a batch, `undefined` until its checkpoint is signed. */
   async ofBatch(batch: BatchRecord): Promise<VouchedTree | undefined> {
-    const checkpoint = await this.#log.checkpointOf(batch)
+    const checkpoint = await this.#log.checkpoints.ofBatch(batch)
     return checkpoint && { size: checkpoint.size, note: checkpoint.note, root: rootOfNote(checkpoint.note) }
   }
 
@@ -189,7 +190,7 @@ export class VouchedTrees {
         const payload = await this.#log.payloadOf(storedBytes(entry, 'The entry of a checkpoint key'))
         if (payload === undefined) throw corrupt(`The opening of checkpoint key ${entry} is missing`)
         const signed = trees.filter((tree) => signerOf(tree) === i)
-        const inclusion = await inclusionsOf(this.#log, { entry, position }, signed)
+        const inclusion = await inclusionsOf(this.#log.tree, { entry, position }, signed)
         return { opening: toHex(payload.opening), position, inclusion }
       }),
     )
@@ -236,7 +237,7 @@ interface CountedCheckpoint {
 }
 
 const inclusionsOf = (
-  proofs: Pick<LogReader, 'proveInclusion'>,
+  proofs: Pick<SealedTree, 'proveInclusion'>,
   { entry, position }: PlacedEntry,
   trees: readonly VouchedTree[],
 ): Promise<BundleInclusion[]> => {
@@ -267,7 +268,7 @@ async function renewalsOf(
     const position = statuses[i]?.position
     const entry = entries[i]
     if (entry === undefined || position === undefined || position >= newest.size) return []
-    const inclusion = await inclusionsOf(log, { entry: toHex(entry), position }, [newest])
+    const inclusion = await inclusionsOf(log.tree, { entry: toHex(entry), position }, [newest])
     return [{ opening: toHex(opening), position, inclusion }]
   })
   const covered = (await Promise.all(renewals)).flat()
@@ -288,7 +289,7 @@ async function checkpointsOf(
     checkpoints.push({
       note: tree.note,
       ...(await consistencyOf(log, { tree, next: trees[i + 1], keys })),
-      cosignatures: (await log.cosignatures(tree.size)).slice(0, MAX_COSIGNATURES),
+      cosignatures: (await log.checkpoints.cosignatures(tree.size)).slice(0, MAX_COSIGNATURES),
       tokens: tokens.map(({ token }) => token),
       anchors: anchorsOf(tree.anchor),
     })
@@ -308,7 +309,7 @@ async function consistencyOf(
   { tree: { size, root: fromRoot }, next, keys }: TreeInOrder,
 ): Promise<Pick<BundleCheckpoint, 'consistency' | 'keyConsistency'>> {
   const prove = async (toSize: number, toRoot: Uint8Array): Promise<string[]> =>
-    (await log.proveConsistency({ fromSize: size, fromRoot, toSize, toRoot })).map(toHex)
+    (await log.tree.proveConsistency({ fromSize: size, fromRoot, toSize, toRoot })).map(toHex)
   const { until = null, root } = keys.find((key) => size <= (key.until ?? Infinity)) ?? {}
   return {
     ...(next !== undefined && { consistency: await prove(next.size, next.root) }),

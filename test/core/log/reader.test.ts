@@ -61,7 +61,7 @@ describe('the log reader', () => {
 
   it('returns empty results for a log in which nothing is sealed', async () => {
     const reader = new LogReader(new MemoryRecords())
-    assert.deepEqual(await reader.treeHead(), { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 })
+    assert.deepEqual(await reader.tree.head(), { size: 0, root: toHex(emptyRoot()), batchId: null, time: 0 })
     assert.deepEqual(await reader.anchorHead(), {
       confirmedSize: 0,
       sentSize: 0,
@@ -69,13 +69,13 @@ describe('the log reader', () => {
       unsettled: [],
       accounts: [],
     })
-    assert.deepEqual(await reader.rootAt(0), emptyRoot())
+    assert.deepEqual(await reader.tree.rootAt(0), emptyRoot())
     assert.deepEqual(await reader.entryStatuses([new Uint8Array(32)]), [undefined])
     assert.deepEqual(await reader.entryStatuses([]), [])
     for (const result of [
       reader.batchOf(0),
       reader.batchById('x'),
-      reader.latestCheckpoint(),
+      reader.checkpoints.latest(),
       reader.stampCovering(0),
       reader.anchorCovering(0),
       reader.sealed.hashes(0, 0, 1),
@@ -92,60 +92,60 @@ describe('the log reader', () => {
     const source = nodeTable(entries)
     const { reader } = bench
     for (const size of sizes) {
-      assert.deepEqual(await reader.rootAt(size), rootFromNodes(size, source))
+      assert.deepEqual(await reader.tree.rootAt(size), rootFromNodes(size, source))
       for (let position = 0; position < size; position += size > 20 ? 13 : 1)
         assert.deepEqual(
-          await reader.inclusionProof(position, size),
+          await reader.tree.inclusionProof(position, size),
           inclusionProof(position, size, source),
           `${position} in ${size}`,
         )
       for (const from of sizes.filter((each) => each <= size))
         assert.deepEqual(
-          await reader.consistencyProof(from, size),
+          await reader.tree.consistencyProof(from, size),
           consistencyProof(from, size, source),
           `${from} to ${size}`,
         )
     }
-    await assert.rejects(reader.inclusionProof(513, 513), RangeError)
-    await assert.rejects(reader.consistencyProof(513, 2), RangeError)
-    await assert.rejects(reader.inclusionProof(0, 700), { code: 'CORRUPT' })
+    await assert.rejects(reader.tree.inclusionProof(513, 513), RangeError)
+    await assert.rejects(reader.tree.consistencyProof(513, 2), RangeError)
+    await assert.rejects(reader.tree.inclusionProof(0, 700), { code: 'CORRUPT' })
   })
 
   it('throws in place of a proof that does not lead to the root', async () => {
     const { bench, entries } = await sealedAt(2, 5)
     const { reader } = bench
     const inclusion = { leafHash: leafHash(present(entries[1])), leafIndex: 1, treeSize: 5 }
-    const consistency = { fromSize: 2, fromRoot: await reader.rootAt(2), toSize: 5 }
-    const root = await reader.rootAt(5)
-    await reader.proveInclusion({ ...inclusion, root })
-    await reader.proveConsistency({ ...consistency, toRoot: root })
+    const consistency = { fromSize: 2, fromRoot: await reader.tree.rootAt(2), toSize: 5 }
+    const root = await reader.tree.rootAt(5)
+    await reader.tree.proveInclusion({ ...inclusion, root })
+    await reader.tree.proveConsistency({ ...consistency, toRoot: root })
     const other = new Uint8Array(32)
-    await assert.rejects(reader.proveInclusion({ ...inclusion, root: other }), { code: 'CORRUPT' })
-    await assert.rejects(reader.proveConsistency({ ...consistency, toRoot: other }), { code: 'CORRUPT' })
+    await assert.rejects(reader.tree.proveInclusion({ ...inclusion, root: other }), { code: 'CORRUPT' })
+    await assert.rejects(reader.tree.proveConsistency({ ...consistency, toRoot: other }), { code: 'CORRUPT' })
   })
 
   it('reads the tiles of a proof together, and full tiles only once', async () => {
     const { bench } = await sealedAt(1_000)
     const records = counting(bench.records)
     const reader = new LogReader(records)
-    await reader.inclusionProof(10, 1_000)
+    await reader.tree.inclusionProof(10, 1_000)
     const lengths = records.gets.map((requested) => requested.length)
     assert.deepEqual(lengths, [3])
-    await reader.inclusionProof(11, 1_000)
+    await reader.tree.inclusionProof(11, 1_000)
     assert.equal(records.gets.length, 1, 'all tiles are cached')
-    await reader.inclusionProof(300, 1_000)
+    await reader.tree.inclusionProof(300, 1_000)
     assert.deepEqual(records.gets.at(-1), [logKeys.tile(0, 1)])
   })
 
   it('reads a partial tile again if it needs more nodes than are cached', async () => {
     const { bench, entries } = await sealedAt(10)
     const { reader } = bench
-    await reader.rootAt(10)
+    await reader.tree.rootAt(10)
     const sealer = await bench.start()
     const all = [...entries, ...(await bench.append(300))]
     await sealer.sealNow()
-    assert.deepEqual(await reader.rootAt(310), rootFromNodes(310, nodeTable(all)))
-    assert.deepEqual(await reader.rootAt(10), rootFromNodes(10, nodeTable(all)))
+    assert.deepEqual(await reader.tree.rootAt(310), rootFromNodes(310, nodeTable(all)))
+    assert.deepEqual(await reader.tree.rootAt(10), rootFromNodes(10, nodeTable(all)))
     assert.equal((await reader.sealed.hashes(0, 0, 256))?.length, 8_192)
   })
 
@@ -155,15 +155,15 @@ describe('the log reader', () => {
     const reader = new LogReader(records, { maxCachedTiles: 2 })
     const positions = [0, 300, 600, 900, 0, 300]
     const proofs = []
-    for (const position of positions) proofs.push(await reader.inclusionProof(position, 3_000))
+    for (const position of positions) proofs.push(await reader.tree.inclusionProof(position, 3_000))
     assert.deepEqual(proofs.slice(4), proofs.slice(0, 2))
     assert.ok(records.gets.length >= 6)
     const unbounded = new LogReader(bench.records)
-    const [proof] = [await unbounded.inclusionProof(5, 3_000)]
+    const [proof] = [await unbounded.tree.inclusionProof(5, 3_000)]
     const before = proof.map((hash) => hash.slice())
     for (const hash of proof) hash.fill(0)
     ;(await unbounded.sealed.hashes(0, 0, 256))?.fill(0)
-    assert.deepEqual(await unbounded.inclusionProof(5, 3_000), before)
+    assert.deepEqual(await unbounded.tree.inclusionProof(5, 3_000), before)
   })
 
   it('finds the status of many entries with one look-up of positions and few of batches', async () => {
@@ -285,10 +285,10 @@ describe('the log reader', () => {
         ],
       })
       const reader = new LogReader(records)
-      await assert.rejects(reader.treeHead(), { code: 'CORRUPT' })
-      await assert.rejects(reader.rootAt(1), { code: 'CORRUPT' })
+      await assert.rejects(reader.tree.head(), { code: 'CORRUPT' })
+      await assert.rejects(reader.tree.rootAt(1), { code: 'CORRUPT' })
     }
     await records.commit({ writes: [{ key: logKeys.treeHead(), value: Uint8Array.of(0xff) }] })
-    await assert.rejects(new LogReader(records).treeHead(), { code: 'CORRUPT' })
+    await assert.rejects(new LogReader(records).tree.head(), { code: 'CORRUPT' })
   })
 })

@@ -13,23 +13,23 @@ const behind = { name: 'RegistryError', code: 'LOG_BEHIND_SIGNED' }
 const corrupt = { name: 'RegistryError', code: 'CORRUPT' }
 
 const check = ({ records }: StoredTree, signed: SignedHead | undefined): Promise<void> =>
-  new LogReader(records).assertHolds(signed)
+  new LogReader(records).tree.assertHolds(signed)
 
 const signedAt = ({ entries }: StoredTree, size: number): SignedHead => ({
   size,
   root: referenceRoot(entries.slice(0, size)),
 })
 
-describe('LogReader.assertHolds', () => {
+describe('SealedTree.assertHolds', () => {
   it('accepts every size that the tree has had, and returns the root of the head', async () => {
     for (const size of [0, 1, 255, 256, 257, 513]) {
       const tree = await storeTree(size)
       const reader = new LogReader(tree.records)
-      const head = await reader.treeHead()
+      const head = await reader.tree.head()
       await check(tree, undefined)
       for (const signedSize of [0, 1, 2, 254, 255, 256, 257, 512, 513].filter((each) => each <= size)) {
         await check(tree, signedAt(tree, signedSize))
-        assert.deepEqual(await reader.rootHolding(head, signedAt(tree, signedSize)), tree.root)
+        assert.deepEqual(await reader.tree.rootHolding(head, signedAt(tree, signedSize)), tree.root)
       }
     }
   })

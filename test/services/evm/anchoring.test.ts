@@ -41,7 +41,7 @@ describe('anchoring on an EVM chain', { skip: withoutAnvil }, () => {
     const size = await fixture.seal()
     await fixture.confirm()
     const [mined] = await fixture.assertSound()
-    const checkpoint = (await fixture.bench.reader.checkpoint(size))?.note ?? ''
+    const checkpoint = (await fixture.bench.reader.checkpoints.ofSize(size))?.note ?? ''
     assert.equal(mined?.input, `0x${Buffer.from(checkpoint).toString('hex')}`)
     const { to, from, value, type } = parsed(await fixture.latest())
     assert.deepEqual([to, from, value, type], [fixture.account.address, fixture.account.address, 0n, 2])
