@@ -145,9 +145,31 @@ interface AuditedSystem extends AuditEntryBase {
   readonly systemId: SourceSystemId
 }
 
-interface AuditedAccess extends AuditEntryBase {
-  /** How often it happened in about a minute. `at` is the first time. */
-  readonly count: number
+/** A key that was rejected, or a token that was made. */
+export type AuditedAccess =
+  | {
+      readonly type: 'rejected'
+      readonly reason: KeyRejection
+      /** Whose key it is. Absent if `reason` is `unknown`. */
+      readonly systemId?: SourceSystemId
+      /** The client's address, if the caller of `authenticate` gave one. */
+      readonly address?: string
+    }
+  | {
+      readonly type: 'fileToken'
+      /** Who made the token: the id of a source system, or `operator`. */
+      readonly actor: string
+      readonly fileId: FileId
+    }
+
+/** A link that discloses a part of an evidence was made, or ended before its time. */
+export interface AuditedShare {
+  readonly type: 'shared' | 'shareEnded'
+  /** Who did it: the id of a source system, or `operator`. */
+  readonly actor: string
+  /** The internal id. */
+  readonly evidenceId: EvidenceId
+  readonly shareId: ShareId
 }
 
 /** One entry of a company's audit trail. No entry contains a key. */
@@ -158,29 +180,12 @@ export type AuditEntry =
       /** Until when the replaced key works. Absent if it stopped at once. */
       readonly replacedKeyEndsAt?: Date
     })
-  | (AuditEntryBase & {
-      /** A link that discloses a part of an evidence was made, or ended before its time. */
-      readonly type: 'shared' | 'shareEnded'
-      /** Who did it: the id of a source system, or `operator`. */
-      readonly actor: string
-      /** The internal id. */
-      readonly evidenceId: EvidenceId
-      readonly shareId: ShareId
-    })
-  | (AuditedAccess & {
-      readonly type: 'rejected'
-      readonly reason: KeyRejection
-      /** Whose key it is. Absent if `reason` is `unknown`. */
-      readonly systemId?: SourceSystemId
-      /** The client's address, if the caller of `authenticate` gave one. */
-      readonly address?: string
-    })
-  | (AuditedAccess & {
-      readonly type: 'fileToken'
-      /** Who made the token: the id of a source system, or `operator`. */
-      readonly actor: string
-      readonly fileId: FileId
-    })
+  | (AuditEntryBase & AuditedShare)
+  | (AuditEntryBase &
+      AuditedAccess & {
+        /** How often it happened in about a minute. `at` is the first time. */
+        readonly count: number
+      })
 
 export interface AuditPage {
   /** Newest first. */

@@ -10,7 +10,7 @@ import type {
   SourceSystemId,
   TxId,
 } from '../api/scope.ts'
-import type { KeyRejection } from '../api/source-systems.ts'
+import type { AuditedAccess, AuditedShare } from '../api/source-systems.ts'
 import type { Json } from '../commitment/canonical-json.ts'
 import type { AttachedFile, EventFile } from '../commitment/event-format.ts'
 import type { ErasedOfEvent, ErasureReason } from '../commitment/receipt.ts'
@@ -104,25 +104,10 @@ export interface AuditChangeRecord extends AuditRecordBase {
   readonly replacedKeyEndsAt?: number
 }
 
-/** A share was made or ended. */
-export interface AuditShareRecord extends AuditRecordBase {
-  readonly type: 'shared' | 'shareEnded'
-  readonly actor: string
-  readonly evidenceId: EvidenceId
-  readonly shareId: ShareId
-}
+export type AuditShareRecord = AuditRecordBase & AuditedShare
 
-/** A key that was rejected, or a token that was made. Equal ones of about a minute are one entry. */
-export type AuditAccessRecord = AuditRecordBase & { readonly count: number } & (
-    | {
-        readonly type: 'rejected'
-        readonly reason: KeyRejection
-        /** If it is known whose key it was. */
-        readonly systemId?: SourceSystemId
-        readonly address?: string
-      }
-    | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
-  )
+/** Equal ones of about a minute are one entry. */
+export type AuditAccessRecord = AuditRecordBase & AuditedAccess & { readonly count: number }
 
 /** A category, or a subcategory. */
 export interface CategoryRecord {

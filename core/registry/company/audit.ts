@@ -1,5 +1,4 @@
-import type { KeyRejection } from '../../api/source-systems.ts'
-import type { FileId, SourceSystemId } from '../../api/scope.ts'
+import type { AuditedAccess } from '../../api/source-systems.ts'
 import { Background } from '../../background.ts'
 import { isRegistryError } from '../../errors.ts'
 import type { IdSource } from '../../ids.ts'
@@ -20,15 +19,7 @@ const WRITE_DELAY_MS = 60_000
 const MAX_ATTEMPTS = 10
 
 /** What a note is about. Equal ones are counted. */
-export type Access = { readonly companyId: string } & (
-  | {
-      readonly type: 'rejected'
-      readonly reason: KeyRejection
-      readonly systemId?: SourceSystemId
-      readonly address?: string
-    }
-  | { readonly type: 'fileToken'; readonly actor: string; readonly fileId: FileId }
-)
+export type Access = AuditedAccess & { readonly companyId: string }
 
 interface Note {
   readonly companyId: string
