@@ -1,6 +1,6 @@
 import { createClient, EvidenceRegistryError, type Client } from '../client/index.ts'
 import type { CommandInput } from './command.ts'
-import { helpOf, parseFlags, UsageError, type CommandArguments, type CommandFlag, type FlagValues } from './flags.ts'
+import { parseFlags, UsageError, type CommandArguments, type CommandFlag, type FlagValues } from './flags.ts'
 import { printable, whyUnreadable } from './terminal.ts'
 
 /** Commands for people who have files. They use the REST API of a server, wherever it runs, and load its client. */
@@ -26,11 +26,8 @@ export const defineClientCommand =
   <F extends ClientFlags>(command: ClientCommand<F>, moreCodes = '') =>
   async ({ args, env }: CommandInput): Promise<number> => {
     try {
-      const parsed = parseFlags(command, args)
-      if (parsed === 'help') {
-        process.stdout.write(helpOf(command, EXIT_CODES + moreCodes))
-        return 0
-      }
+      const parsed = parseFlags(command, args, EXIT_CODES + moreCodes)
+      if (parsed === undefined) return 0
       const { url, company }: Readonly<Record<string, unknown>> = parsed.values
       const { EVIDENCE_API_KEY: apiKey } = env
       if (!apiKey || /\p{Cc}/u.test(apiKey))

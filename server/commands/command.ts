@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { isRegistryError } from '../../core/index.ts'
 import { loadConfig, type Config, type Environment } from '../settings/load.ts'
 import { describeFailure } from '../startup/failure.ts'
-import { helpOf, parseFlags, UsageError } from './flags.ts'
+import { parseFlags, UsageError } from './flags.ts'
 import type { CommandArguments, CommandFlag, CommandFlags, FlagValues } from './flags.ts'
 
 /** What a command is. Everything around it is the same for all: flags, settings, errors, exit codes. */
@@ -58,12 +58,9 @@ export const defineCommand =
   async ({ args, env }: CommandInput): Promise<number> => {
     let config: Config | undefined
     try {
-      const parsed = parseFlags(command, args)
-      if (parsed === 'help') {
-        const { success, failure = 'differences, or a store that cannot be used' } = command
-        process.stdout.write(helpOf(command, `0 ${success}; 1 ${failure}; 2 a wrong flag or setting`))
-        return EXIT_SUCCESS
-      }
+      const { success, failure = 'differences, or a store that cannot be used' } = command
+      const parsed = parseFlags(command, args, `0 ${success}; 1 ${failure}; 2 a wrong flag or setting`)
+      if (parsed === undefined) return EXIT_SUCCESS
       const { values, operand } = parsed
       config = loadConfig({ args: settingArguments(values), env })
       return (await command.run(values, config, operand)) === 0 ? EXIT_SUCCESS : EXIT_PROBLEMS

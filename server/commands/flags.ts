@@ -47,11 +47,18 @@ interface ParsedArguments<F extends CommandFlags> {
   readonly operands: readonly string[]
 }
 
-/** @throws UsageError that lists what the command accepts, and repeats no value: one may be a URL with a password */
+/**
+ * Parses the arguments of a command. With `--help` it prints the help and returns `undefined`.
+ *
+ * @param exitCodes - for the help: what they mean
+ * @throws UsageError that lists what the command accepts, and repeats no value: one may be a URL with a password
+ */
 export function parseFlags<F extends CommandFlags>(
-  { flags, operand }: CommandArguments<F>,
+  command: CommandArguments<F>,
   args: readonly string[],
-): ParsedArguments<F> | 'help' {
+  exitCodes: string,
+): ParsedArguments<F> | undefined {
+  const { flags, operand } = command
   const options = Object.entries(flags).map(([name, { value, isMultiple = false }]) => {
     const type = value === undefined ? 'boolean' : 'string'
     return [name, { type, multiple: isMultiple }] as const
@@ -62,7 +69,10 @@ export function parseFlags<F extends CommandFlags>(
       options: { ...Object.fromEntries(options), help: { type: 'boolean', short: 'h' } },
       allowPositionals: operand !== undefined,
     })
-    if (values['help'] === true) return 'help'
+    if (values['help'] === true) {
+      process.stdout.write(helpOf(command, exitCodes))
+      return undefined
+    }
     const isMissing = Object.entries(flags).some(([name, flag]) => flag.isRequired && !Object.hasOwn(values, name))
     const [least, most] = operand === undefined ? [0, 0] : [1, operand.endsWith('...') ? Infinity : 1]
     if (!isMissing && positionals.length >= least && positionals.length <= most)
@@ -88,8 +98,8 @@ function usageOf([name, flag]: readonly [string, CommandFlag]): string {
   return `[${nameOf([name, flag])}]${flag.isMultiple ? '...' : ''}`
 }
 
-/** The text of `--help`. `exitCodes` says what they mean. */
-export function helpOf<F extends CommandFlags>(command: CommandArguments<F>, exitCodes: string): string {
+/** The text of `--help`. */
+function helpOf<F extends CommandFlags>(command: CommandArguments<F>, exitCodes: string): string {
   const { name, description, flags, operand } = command
   const rows = Object.entries(flags)
   const { usage = [[...rows.map(usageOf), ...(operand === undefined ? [] : [operand])].join(' ')] } = command

@@ -7,7 +7,7 @@ import { tokens } from '../../core/verify/tokens.ts'
 import { createClient } from '../client/index.ts'
 import { baseUrlOf } from './client-command.ts'
 import type { CommandInput } from './command.ts'
-import { helpOf, parseFlags, UsageError, type FlagValues } from './flags.ts'
+import { parseFlags, UsageError, type FlagValues } from './flags.ts'
 import { MonitorDirectory } from './monitor-directory.ts'
 import { openLogSource } from './monitor-source.ts'
 import { printable, ProgressLine, whyUnreadable } from './terminal.ts'
@@ -45,11 +45,8 @@ const ASKED = { fresh: 0, stale: 1, unknown: 3 } as const
 /** `evidence-registry monitor`. */
 export async function monitorCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
   try {
-    const parsed = parseFlags(COMMAND, args)
-    if (parsed === 'help') {
-      process.stdout.write(helpOf(COMMAND, CODES))
-      return 0
-    }
+    const parsed = parseFlags(COMMAND, args, CODES)
+    if (parsed === undefined) return 0
     const { operand: url, values } = parsed
     const policy = await readPolicy(values.policy)
     const directory = await MonitorDirectory.open(values.state)

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { isTlogProof } from '../../core/verify/index.ts'
 import { BUILT_SERVER } from '../version.ts'
 import type { CommandInput } from './command.ts'
-import { helpOf, parseFlags, UsageError } from './flags.ts'
+import { parseFlags, UsageError } from './flags.ts'
 import { whyUnreadable } from './terminal.ts'
 import { readText, verifyCommand } from './verify.ts'
 
@@ -20,16 +20,14 @@ not, and how to check that without this page. It holds the bundle and the policy
   },
 } as const
 
+const CODES = '0 proven; 1 refuted; 2 wrong use: nothing is written; others as of verify'
 const EXIT_USAGE = 2
 
 /** `evidence-registry report`. */
 export async function reportCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
   try {
-    const parsed = parseFlags(COMMAND, args)
-    if (parsed === 'help') {
-      process.stdout.write(helpOf(COMMAND, '0 proven; 1 refuted; 2 wrong use: nothing is written; others as of verify'))
-      return 0
-    }
+    const parsed = parseFlags(COMMAND, args, CODES)
+    if (parsed === undefined) return 0
     const { operand, values } = parsed
     const bundle = await readText(operand)
     if (isTlogProof(bundle)) throw new UsageError(`${operand} is a tlog-proof: name a proof bundle`)

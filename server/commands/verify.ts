@@ -22,7 +22,7 @@ import type { CommandInput } from './command.ts'
 import { originalAdvice } from './verify-advice.ts'
 import { blocksOnChain, nameOf } from './verify-blocks.ts'
 import { jsonReport, textReport } from './verify-report.ts'
-import { helpOf, parseFlags, UsageError } from './flags.ts'
+import { parseFlags, UsageError } from './flags.ts'
 import { printable, whyUnreadable } from './terminal.ts'
 
 /**
@@ -89,11 +89,8 @@ const EXIT_CODES: Readonly<Record<ExportState, number>> = {
 /** `evidence-registry verify`. */
 export async function verifyCommand({ args }: Pick<CommandInput, 'args'>): Promise<number> {
   try {
-    const parsed = parseFlags(COMMAND, args)
-    if (parsed === 'help') {
-      process.stdout.write(helpOf(COMMAND, CODES_TEXT))
-      return 0
-    }
+    const parsed = parseFlags(COMMAND, args, CODES_TEXT)
+    if (parsed === undefined) return 0
     const { operand: path, values } = parsed
     const { file: originals = [], policy, require: required = [], rpc = [], json = false, export: isExport } = values
     const require = required.flatMap((names) => names.split(','))
