@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Client, Evidence } from '../../client/index.ts'
+import type { Client, ErasureInput, Evidence } from '../../client/index.ts'
 import { FormDialog } from '../components/dialog.tsx'
 import { CheckList, SelectField, TextField, type CheckChoice } from '../components/fields.tsx'
 import { WhenLoaded } from '../components/notice.tsx'
@@ -33,8 +33,8 @@ export function EraseDialog({ evidence: { id, name, externalId }, lastVersion, o
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const content = useLoad((signal) => readErasable(client, externalId, signal), [client, externalId])
   const erase = async (): Promise<void> => {
-    const fields = FIELDS.filter((field) => chosen.has(field))
-    const files = [...chosen].filter((each) => FIELDS.every((field) => field !== each))
+    const fields = [...chosen].filter(isField)
+    const files = [...chosen].filter((each) => !isField(each))
     const parts = [...(fields.length > 0 ? [{ fields }] : []), ...(files.length > 0 ? [{ files }] : [])]
     for (const part of chosen.has(CONTENT) ? [{ content: true as const }] : parts) {
       const request = { externalId, ...whyOf(form.values), ...part }
@@ -74,17 +74,20 @@ export function EraseDialog({ evidence: { id, name, externalId }, lastVersion, o
   )
 }
 
-/** Those that the API erases by name. The others are ids, or say what happened. */
-const FIELDS = [
-  'name',
-  'owner',
-  'description',
-  'summary',
-  'meta',
-  'updateDescription',
-  'personaName',
-  'eventDescription',
-] as const
+type Field = NonNullable<ErasureInput['fields']>[number]
+
+/** Those that the API erases by name, in the order of the list. The others are ids, or say what happened. */
+const FIELDS: Readonly<Record<Field, true>> = {
+  name: true,
+  owner: true,
+  description: true,
+  summary: true,
+  meta: true,
+  updateDescription: true,
+  personaName: true,
+  eventDescription: true,
+}
+const isField = (name: string): name is Field => Object.hasOwn(FIELDS, name)
 
 /** The fields and files of an evidence that can be erased. */
 async function readErasable(client: Client, externalId: string, signal: AbortSignal): Promise<readonly CheckChoice[]> {
@@ -93,16 +96,18 @@ async function readErasable(client: Client, externalId: string, signal: AbortSig
   const countOf = (field: string): number =>
     events.filter(({ disclosure }) => disclosure?.fields[field] !== undefined).length
   return [
-    ...FIELDS.filter(countOf).map((field) => {
-      return { value: field, label: texts.erasure.field(fieldName(field), valuesOf(events, [field]), countOf(field)) }
-    }),
+    ...Object.keys(FIELDS)
+      .filter(countOf)
+      .map((field) => {
+        return { value: field, label: texts.erasure.field(fieldName(field), valuesOf(events, [field]), countOf(field)) }
+      }),
     ...dt.map(({ overlayId, name }) => ({ value: overlayId, label: `${texts.fields.files}: ${name}` })),
   ]
 }
 
 /** Why something is erased: the texts of a form. */
 export const WHY = { reason: 'request', note: '' }
-const REASONS = ['request', 'retention', 'court', 'mistake', 'other'] as const
+const isReason = (name: string): name is ErasureInput['reason'] => Object.hasOwn(texts.erasure.reasons, name)
 
 export const WhyFields = ({ props }: Pick<FormTexts<keyof typeof WHY>, 'props'>) => (
   <>
@@ -113,6 +118,6 @@ export const WhyFields = ({ props }: Pick<FormTexts<keyof typeof WHY>, 'props'>)
 
 /** What the texts mean to the API. */
 export const whyOf = ({ reason, note }: typeof WHY) => ({
-  reason: REASONS.find((each) => each === reason) ?? 'other',
+  reason: isReason(reason) ? reason : 'other',
   ...withoutEmpty({ note }),
 })

@@ -1,3 +1,4 @@
+import type { ErasureInput } from '../../client/index.ts'
 import { counted, few } from './counted.ts'
 
 export const erasure = {
@@ -22,7 +23,7 @@ export const erasure = {
     court: 'A court or an authority ordered it',
     mistake: 'It was entered by mistake',
     other: 'Another reason',
-  },
+  } satisfies Record<ErasureInput['reason'], string>,
   noteHint: "Only in your company's list of erasures, in no receipt.",
   confirm: (externalId: string) => `Enter ${externalId} to confirm`,
   otherId: 'This is not the external id of the record',
