@@ -2,7 +2,6 @@ import { RegistryError } from '../errors.ts'
 import type { RecordStore, ValidationData } from '../ports/index.ts'
 import { storedBytes } from '../store/codec.ts'
 import { lost, readFirst, readOne, readAll } from '../store/read.ts'
-import { positionsWithin, readLogWindow, type LogWindow } from './positions.ts'
 import { CoveringRecords } from './covering-records.ts'
 import { AnchorState } from './anchor-state.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -124,16 +123,6 @@ export class LogReader {
   async eventStatus(txId: string): Promise<EntryStatus> {
     const [status] = await this.entryStatuses([entryOfTxId(txId)])
     return status ?? notInLog(txId)
-  }
-
-  /** See `readLogWindow`. */
-  windowAround(entry: Uint8Array): Promise<LogWindow> {
-    return readLogWindow(this.#records, entry)
-  }
-
-  /** See `positionsWithin`. */
-  positionsOf(entries: readonly Uint8Array[], window: LogWindow): Promise<readonly (number | undefined)[]> {
-    return positionsWithin(this.#records, entries, window)
   }
 
   /** Throws `CORRUPT` if the store has lost the batch with this id. */

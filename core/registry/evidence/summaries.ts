@@ -1,6 +1,6 @@
 import type { EvidenceSummary } from '../../api/evidence.ts'
 import type { CompanyId, EvidenceId, TxId, IdText } from '../../api/scope.ts'
-import { LogWindow } from '../../log/positions.ts'
+import { LogWindow, positionsWithin, readLogWindow } from '../../log/positions.ts'
 import { keys, type StoredRecord } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { danglingReference, readAll } from '../../store/read.ts'
@@ -44,10 +44,13 @@ const MIN_LISTED = 32
  * before they are decoded, so that nothing is waited for between decoding a page and rendering it: the objects of
  * pages that wait are copied by the garbage collection.
  */
-async function readLogOfListed({ log }: Context, entries: readonly StoredRecord<EvidenceRecord>[]): Promise<LogWindow> {
+async function readLogOfListed(
+  { records }: Context,
+  entries: readonly StoredRecord<EvidenceRecord>[],
+): Promise<LogWindow> {
   const middle = entries[entries.length >>> 1]
   if (middle === undefined || entries.length < MIN_LISTED) return LogWindow.EMPTY
-  return log.windowAround(entryOfTxId(decodeRecord(middle).txId))
+  return readLogWindow(records, entryOfTxId(decodeRecord(middle).txId))
 }
 
 /**
@@ -80,11 +83,12 @@ const blockMember = (blockNumber: number | undefined) => (blockNumber === undefi
 
 /** The block that covers each txId; `undefined` without a confirmed anchor. */
 async function blocksOf(
-  { log }: Context,
+  { records, log }: Context,
   txIds: readonly TxId[],
   window: LogWindow,
 ): Promise<readonly (number | undefined)[]> {
-  const [positions, anchors] = await Promise.all([log.positionsOf(txIds.map(entryOfTxId), window), log.anchors()])
+  const entries = txIds.map(entryOfTxId)
+  const [positions, anchors] = await Promise.all([positionsWithin(records, entries, window), log.anchors()])
   const inLog = positions.filter((position) => position !== undefined)
   const numbers = (await anchors.blocksOf(inLog)).values()
   return positions.map((position) => (position === undefined ? undefined : numbers.next().value))
