@@ -1,7 +1,6 @@
-import type { Json } from '../commitment/canonical-json.ts'
-import type { EventFile } from '../commitment/event-format.ts'
 import type { Erasure } from '../commitment/receipt.ts'
 import type { VerificationRule } from '../rules.ts'
+import type { VerifiedEvent } from './event.ts'
 import type { ShownAnchor } from './shown.ts'
 import type { CertificateStatus } from './token-verifier.ts'
 
@@ -124,7 +123,7 @@ export interface BundleAnchorClaim extends Omit<ShownAnchor, 'proof'> {
 }
 
 /** What is proven about one event of a bundle. */
-export interface BundleEventClaims {
+export interface BundleEventClaims extends Pick<VerifiedEvent, 'fields' | 'hiddenFields' | 'files' | 'hiddenFiles'> {
   /** Hex. */
   readonly txId: string
   /** The time that the event commits to, ms since 1970. The registry chose it. */
@@ -149,14 +148,6 @@ export interface BundleEventClaims {
   readonly assurance: string | undefined
   /** From 1. `undefined` in a bundle without headers, as are the fields. */
   readonly version: number | undefined
-  /** Disclosed fields by name. */
-  readonly fields: ReadonlyMap<string, Json>
-  /** Fields that the event sets and the bundle does not disclose. */
-  readonly hiddenFields: readonly string[]
-  /** Disclosed files by id. */
-  readonly files: ReadonlyMap<string, EventFile>
-  /** Files that the event holds and the bundle does not disclose. */
-  readonly hiddenFiles: readonly string[]
 }
 
 type StatedTimes = Pick<BundleEventClaims, 'timestamps' | 'anchors'>
