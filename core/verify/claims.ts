@@ -1,4 +1,5 @@
 import type { Erasure } from '../commitment/receipt.ts'
+import { isRegistryError } from '../errors.ts'
 import type { VerificationRule } from '../rules.ts'
 import type { VerifiedEvent } from './event.ts'
 import type { ShownAnchor } from './shown.ts'
@@ -221,4 +222,15 @@ export interface Unchecked {
   readonly why: string
   /** The rule that does not hold, if that is why. */
   readonly rule?: VerificationRule
+}
+
+/** Ours have up to 200 characters, and may quote a value. */
+const MAX_REASON = 500
+
+/** Something that does not count, because it breaks a rule. */
+export function broken(what: string, error: unknown): Unchecked {
+  if (!isRegistryError(error)) throw error
+  const { message, rule } = error
+  // An attacker's tokens can all name one OID of 100 kB.
+  return { what, why: message.slice(0, MAX_REASON), ...(rule && { rule }) }
 }
