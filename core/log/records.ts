@@ -1,4 +1,4 @@
-import type { AnchorInfo, Assurance, ValidationData, WitnessStatus } from '../ports/index.ts'
+import type { AnchorInfo, Assurance, BlockInclusion, ValidationData, WitnessStatus } from '../ports/index.ts'
 
 /**
  * The records that the log keeps beside its entries: identity, tree head, batches, checkpoints, stamps, anchors. They
@@ -209,12 +209,8 @@ export interface AnchorRecord {
   readonly confirmation?: AnchorConfirmation
 }
 
-export interface AnchorConfirmation {
+export interface AnchorConfirmation extends BlockInclusion {
   readonly ref: string
-  readonly blockNumber: number
-  readonly blockHash: string
-  readonly blockTime: number
-  readonly confirmations: number
   /** Base64 of the inclusion proof that the adapter returned. */
   readonly evidence: string
 }
