@@ -7,7 +7,7 @@ import {
   MAX_COSIGNATURES,
   MAX_RECEIPTS,
 } from '../commitment/bundle-format.ts'
-import type { EvidenceCandidate } from './proof-documents.ts'
+import type { AmbiguousEvidence, UnknownEvidence } from './proof-documents.ts'
 
 /**
  * The proof bundle: one JSON document that a stranger can verify offline. The format is specified, with an example, in
@@ -260,10 +260,5 @@ export type Bundle = Static<typeof Bundle>
 /** The public bundle, or why there is none. */
 export type PublicBundle =
   | { readonly status: 'ok'; readonly bundle: Bundle }
-  | { readonly status: 'invalid' | 'not_found'; readonly error: string; readonly code: string }
-  | {
-      readonly status: 'ambiguous'
-      readonly error: string
-      readonly code: string
-      readonly candidates: EvidenceCandidate[]
-    }
+  | Omit<UnknownEvidence, 'evidenceId'>
+  | Omit<AmbiguousEvidence, 'evidenceId'>

@@ -3,7 +3,7 @@ import { keys, lastPartOfKey, type StoredRecord } from '../../store/keys.ts'
 import { assertUndamagedAround, listEntries, lost, readAll } from '../../store/read.ts'
 import { decodeRecord, textOf } from '../../store/codec.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
-import type { EvidenceCandidate } from '../../schemas/proof-documents.ts'
+import type { AmbiguousEvidence, EvidenceCandidate, UnknownEvidence } from '../../schemas/proof-documents.ts'
 import type { EvidenceSelector } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { hexInput, uuidInput, validate } from '../../schemas/validation.ts'
@@ -12,22 +12,13 @@ import { entryOfHex } from './log-proof.ts'
 import { ExternalId } from '../../schemas/fields.ts'
 
 /** Why there is no proof. Part of a proof document. */
-export interface Failure<Status extends 'invalid' | 'not_found' = 'invalid' | 'not_found'> {
-  readonly status: Status
-  readonly error: string
-  readonly code: string
-}
+type Failure = Omit<UnknownEvidence, 'evidenceId'>
 
 /** Several companies use the external id. */
-export interface Ambiguity {
-  readonly status: 'ambiguous'
-  readonly error: string
-  readonly code: string
-  readonly candidates: EvidenceCandidate[]
-}
+type Ambiguity = Omit<AmbiguousEvidence, 'evidenceId'>
 
 /** The part of the document for a request that is not valid. */
-export const invalid = (error: string): Failure<'invalid'> => ({ status: 'invalid', error, code: 'VALIDATION_ERROR' })
+export const invalid = (error: string): Failure => ({ status: 'invalid', error, code: 'VALIDATION_ERROR' })
 
 const notFound: Failure = { status: 'not_found', error: 'There is no such evidence', code: 'EVIDENCE_NOT_FOUND' }
 const AMBIGUOUS =
