@@ -28,13 +28,13 @@ import { historyEraser, type HistoryEraser } from './erase.ts'
 import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import * as layout from './layout.ts'
 import type { GroupChanges, Head, LevelDatabase } from './layout.ts'
+import { OpenReaders } from './open-readers.ts'
 import {
   currentEntries,
   LevelReader,
   LevelSnapshot,
   listPages,
   newPositions,
-  OpenReaders,
   readPayloads,
   readRows,
 } from './reader.ts'
