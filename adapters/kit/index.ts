@@ -74,6 +74,6 @@ export {
 export { backoffMs, EARLIEST_TIME, systemClock, untilAborted, type Backoff } from '../../core/clock.ts'
 export { canonicalJson, type Json } from '../../core/commitment/canonical-json.ts'
 export { createNoteSigner, type NoteSigner } from '../../core/log/note.ts'
-export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/identity.ts'
+export { missingKey, signerOfSeeds, typedKeyOfSeed } from '../../core/log/seed-signer.ts'
 export { MIN_SECRET_BYTES } from '../../core/platform/node.ts'
 export { BoundedMap, SecondUseMap } from '../../core/store/bounded-map.ts'

@@ -1,4 +1,4 @@
-import { concatBytes, encodeUtf8, equalBytes, fromHex, hmacSha256, toBase64, toHex } from '../bytes.ts'
+import { encodeUtf8, equalBytes, fromHex, hmacSha256, toHex } from '../bytes.ts'
 import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '../commitment/log-entry.ts'
 import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
 import { deriveSecret, randomBytes } from '../platform/node.ts'
@@ -8,17 +8,7 @@ import { putRecord } from '../store/entries.ts'
 import type { KeyedHash } from '../store/keys.ts'
 import { readAll } from '../store/read.ts'
 import { logKeys } from './keys.ts'
-import {
-  checkpointText,
-  createNoteSigner,
-  ED25519,
-  formatNote,
-  formatTypedKey,
-  parseVerifierKey,
-  publicKeyOfSeed,
-  typedKeyOf,
-  verifySignature,
-} from './note.ts'
+import { checkpointText, formatNote, formatTypedKey, parseVerifierKey, typedKeyOf, verifySignature } from './note.ts'
 import { appendControl } from './payload.ts'
 import type { LogIdentityRecord, LogKeyRecord } from './records.ts'
 import { HASH_BYTES } from './tree/hash.ts'
@@ -337,30 +327,3 @@ export class LogIdentity implements LogSigner {
     )
   }
 }
-
-/** The public key of an Ed25519 seed (32 bytes) with its type byte: 33 bytes. */
-export const typedKeyOfSeed = (seed: Uint8Array): Uint8Array =>
-  concatBytes(Uint8Array.of(ED25519), publicKeyOfSeed(seed))
-
-/** A signer over Ed25519 seeds (32 bytes each), in their order. */
-export function signerOfSeeds(seeds: readonly Uint8Array[]): CheckpointSigner {
-  const signers = seeds.map((seed) => createNoteSigner('-', seed))
-  const publicKeys = signers.map(({ publicKey }) => concatBytes(Uint8Array.of(ED25519), publicKey))
-  return {
-    publicKeys: async () => publicKeys,
-    sign: async (publicKey, bytes) => {
-      const index = publicKeys.findIndex((each) => equalBytes(each, publicKey))
-      const signer = signers[index]
-      if (signer === undefined) throw missingKey(publicKey)
-      return signer.sign(bytes)
-    },
-  }
-}
-
-/** `LOG_KEY_MISMATCH`: a signer does not have this key. */
-export const missingKey = (publicKey: Uint8Array): RegistryError =>
-  new RegistryError(
-    'LOG_KEY_MISMATCH',
-    `The private key of the checkpoint key ${toBase64(publicKey)} is missing: restore the keyring, or copy it from ` +
-      'another server of the same log',
-  )
