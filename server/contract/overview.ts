@@ -1,6 +1,6 @@
 import Type, { type Static } from '#typebox'
 import type { Overview as CoreOverview } from '../../core/index.ts'
-import { EvidenceListItem, evidenceListItem } from './evidence-responses.ts'
+import { EvidenceListItem, evidenceListItem } from './evidence-list.ts'
 import { closed, Count, DateTime, opt } from './values.ts'
 
 const number = (description: string) => Type.Integer({ minimum: 0, description })

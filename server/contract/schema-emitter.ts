@@ -4,6 +4,7 @@ import * as categories from './categories.ts'
 import * as companies from './companies.ts'
 import { FIELD_TEXTS } from './field-texts.ts'
 import * as erasures from './erasures.ts'
+import * as evidenceLists from './evidence-list.ts'
 import * as evidenceRequests from './evidence-requests.ts'
 import * as evidenceResponses from './evidence-responses.ts'
 import * as files from './files.ts'
@@ -24,6 +25,7 @@ const MODULES = [
   categories,
   evidenceRequests,
   evidenceResponses,
+  evidenceLists,
   erasures,
   overviews,
   sourceSystems,

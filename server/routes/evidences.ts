@@ -1,3 +1,4 @@
+import * as lists from '../contract/evidence-list.ts'
 import * as requests from '../contract/evidence-requests.ts'
 import * as responses from '../contract/evidence-responses.ts'
 import type { EvidencePage } from '../../core/index.ts'
@@ -103,14 +104,14 @@ export const evidences: EndpointGroup = {
         'to what it finds, and a page reads at most 10,000 index entries. So a page can have fewer than ' +
         '`len` items, or none, although `isMore` is true.',
       query: requests.EvidenceListQuery,
-      response: { schema: responses.EvidenceList },
+      response: { schema: lists.EvidenceList },
       handle({ registry, scope, query, target, pageCache }) {
         const selection = requests.evidenceQuery(query)
         if (query.len !== undefined)
           return pageCache.read(
             target,
             (cached) => registry.evidences.listIfChanged(scope, selection, cached),
-            (page) => json(responses.evidenceList(page)),
+            (page) => json(lists.evidenceList(page)),
           )
         const readPart = (position?: PagePosition): Promise<ReplyText> => {
           const limit = position === undefined ? FIRST_PAGE_LENGTH : PAGE_LENGTH
@@ -119,7 +120,7 @@ export const evidences: EndpointGroup = {
             `${target} ${position?.cursor ?? position?.after ?? ''}`,
             (cached) => registry.evidences.listIfChanged(scope, { ...selection, ...position, limit }, cached),
             (page) =>
-              Object.assign(json(responses.evidenceListPart(page, position === undefined)), {
+              Object.assign(json(lists.evidenceListPart(page, position === undefined)), {
                 next: positionAfter(page),
                 items: page.items.length,
                 // Behind another evidence fewer are listed.
@@ -127,7 +128,7 @@ export const evidences: EndpointGroup = {
               }),
           )
         }
-        return pages(responses.evidenceListParts(readPart))
+        return pages(lists.evidenceListParts(readPart))
       },
     }),
     endpoint({

@@ -8,7 +8,7 @@ import {
   evidenceListItem,
   evidenceListPart,
   evidenceListParts,
-} from '../../../server/contract/evidence-responses.ts'
+} from '../../../server/contract/evidence-list.ts'
 import { codePoint } from '../../support/code-point.ts'
 
 const id = fc.uuid() as fc.Arbitrary<never>
