@@ -1,16 +1,13 @@
 import type { AbstractSnapshot } from 'abstract-level'
 import {
   allocate,
-  assertLogRange,
   assertRow,
-  itemsOf,
   keysToRead,
   LOG_ENTRY_BYTES,
   checked,
   decodedPages,
-  packRows,
   payloadsOfRows,
-  RegistryError,
+  type RegistryError,
   ROW_ENTRIES,
   SecondUseMap,
   type Commit,
@@ -21,7 +18,6 @@ import {
   type LogAppend,
   type PayloadRow,
   type Range,
-  type RecordSnapshot,
 } from '../kit/index.ts'
 import { toRegistryError } from './errors.ts'
 import {
@@ -31,8 +27,6 @@ import {
   endOfRows,
   ENTRY_ROWS,
   FIRST_RECORD_KEY,
-  HEAD_KEY,
-  logSizeOfHead,
   PAYLOAD_ROWS,
   positionKey,
   rowKey,
@@ -276,7 +270,7 @@ const LIST_PAGE_SIZE = 128
 const LIST_PAGE_BYTES = 256 * 1024
 
 /** Returns the coded error for an error of the database. */
-type ToCoded = (error: unknown) => RegistryError
+export type ToCoded = (error: unknown) => RegistryError
 
 /** Yields pages of the records of a range, of the current state or of a snapshot. */
 export async function* listPages(
@@ -298,68 +292,5 @@ export async function* listPages(
     throw toCoded(error)
   } finally {
     await iterator.close()
-  }
-}
-
-/** One state of a database. Commits continue while it is read. */
-export class LevelSnapshot implements RecordSnapshot {
-  readonly #db: LevelDatabase
-  readonly #snapshot: AbstractSnapshot
-  readonly #toCoded: ToCoded
-  readonly #onClose: () => void
-  #isClosed = false
-
-  /** @param onClose called once the snapshot is closed */
-  constructor(db: LevelDatabase, toCoded: ToCoded, onClose: () => void) {
-    this.#onClose = onClose
-    this.#db = db
-    this.#snapshot = db.snapshot()
-    this.#toCoded = toCoded
-  }
-
-  list(range: Range): AsyncIterable<Stored> {
-    return itemsOf(this.#listPages(range))
-  }
-
-  async *#listPages(range: Range): AsyncGenerator<readonly Stored[], void, undefined> {
-    this.#assertOpen()
-    yield* listPages(this.#db, { ...range, snapshot: this.#snapshot }, this.#toCoded)
-  }
-
-  async readLog(from: number, count: number): Promise<Uint8Array> {
-    this.#assertOpen()
-    assertLogRange(from, count)
-    const range = { from, end: from + count, snapshot: this.#snapshot }
-    return packRows(await this.#read(() => readRows(this.#db, range)), from, count)
-  }
-
-  async readPayloads(from: number, count: number): Promise<readonly Uint8Array[]> {
-    this.#assertOpen()
-    assertLogRange(from, count)
-    return this.#read(() => readPayloads(this.#db, { from, end: from + count, snapshot: this.#snapshot }))
-  }
-
-  async logSize(): Promise<number> {
-    this.#assertOpen()
-    const options = { ...BY_TEXT, snapshot: this.#snapshot }
-    return this.#read(async () => logSizeOfHead(await this.#db.get<string, Uint8Array>(HEAD_KEY, options)))
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#snapshot.close()
-    this.#onClose()
-  }
-
-  async #read<T>(read: () => Promise<T>): Promise<T> {
-    try {
-      return await read()
-    } catch (error) {
-      throw this.#toCoded(error)
-    }
-  }
-
-  #assertOpen(): void {
-    if (this.#isClosed) throw new RegistryError('CLOSED', 'The snapshot is closed')
   }
 }

@@ -29,15 +29,8 @@ import { isNotOpen, poisonedMessage, toRegistryError } from './errors.ts'
 import * as layout from './layout.ts'
 import type { GroupChanges, Head, LevelDatabase } from './layout.ts'
 import { OpenReaders } from './open-readers.ts'
-import {
-  currentEntries,
-  LevelReader,
-  LevelSnapshot,
-  listPages,
-  newPositions,
-  readPayloads,
-  readRows,
-} from './reader.ts'
+import { currentEntries, LevelReader, listPages, newPositions, readPayloads, readRows } from './reader.ts'
+import { LevelSnapshot } from './snapshot.ts'
 
 /**
  * Up to this many keys are read on this thread for a `get`: 1 µs each if they are cached, where a getMany takes 10 to
