@@ -171,7 +171,9 @@ function toLookupResult(rows: readonly LookupRow[]): LookupResult {
 /** Copies the values when the commit is called, because the caller may change them while the commit waits. */
 const copyCommit = (commit: Commit): Commit => ({
   ...commit,
-  ...(commit.writes && { writes: commit.writes.map(({ key, value }) => ({ key, value: value && value.slice() })) }),
+  ...(commit.writes && {
+    writes: commit.writes.map((write) => ({ ...write, value: write.value && write.value.slice() })),
+  }),
   ...(commit.append && {
     append: commit.append.map(({ entry, payload }) => ({ entry: entry.slice(), payload: payload.slice() })),
   }),

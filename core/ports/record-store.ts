@@ -44,6 +44,11 @@ export interface Write {
   readonly key: Key
   /** `null` deletes the key. Deleting a key that does not exist is not an error. */
   readonly value: Uint8Array | null
+  /**
+   * Index of an entry in `append`. Behind the value, the store writes the position that this entry gets in the log, as
+   * 8 bytes, big-endian. Default: the value is stored as it is.
+   */
+  readonly positionOf?: number
 }
 
 /** An addition to a 64-bit counter. It never conflicts with other additions, but changes the counter's version. */

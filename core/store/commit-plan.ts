@@ -1,3 +1,4 @@
+import { concatBytes, u64 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Key, LogAppend, Stored, Version } from '../ports/index.ts'
 import { decodeCounter, encodeCounter } from './counter.ts'
@@ -69,13 +70,18 @@ const changes = (commit: Commit): boolean =>
 
 /**
  * Throws a TypeError or RangeError for an invalid commit: a key that is not 1 to 2,048 characters of printable ASCII, a
- * key that occurs twice among writes and adds, a delta that is not a safe integer, a log entry that is not 32 bytes, a
- * payload that is not 1 to 16,384 bytes. These are errors in the calling program, so they have no code of the registry.
+ * key that occurs twice among writes and adds, a position of an entry that the commit does not append, a delta that is
+ * not a safe integer, a log entry that is not 32 bytes, a payload that is not 1 to 16,384 bytes. These are errors in
+ * the calling program, so they have no code of the registry.
  */
 export function assertCommit({ checks = [], writes = [], adds = [], append = [] }: Commit): void {
   const changed = new Set<Key>()
   for (const { key } of checks) assertKey(key)
-  for (const { key } of writes) assertChangedOnce(key, changed)
+  for (const { key, value, positionOf } of writes) {
+    assertChangedOnce(key, changed)
+    if (positionOf !== undefined && (value === null || append[positionOf] === undefined))
+      throw new RangeError(`The write of ${key} needs a value, and an entry ${positionOf} of the same commit`)
+  }
   for (const { key, delta } of adds) {
     assertChangedOnce(key, changed)
     if (!Number.isSafeInteger(delta)) throw new RangeError(`The delta of ${key} must be a safe integer, got ${delta}`)
@@ -132,8 +138,10 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     if (changes(commit)) lastVersion += 1
     const version = versionOf(lastVersion)
     outcomes.push({ ok: true, version, firstPosition: logSize })
-    for (const { key, value } of commit.writes ?? [])
+    for (const { key, value: given, positionOf } of commit.writes ?? []) {
+      const value = given && positionOf !== undefined ? withPosition(given, logSize + positionOf) : given
       changed.set(key, value === null ? undefined : { key, value, version: value.length > 0 ? version : EMPTY_VERSION })
+    }
     for (const [key, sum] of sums) changed.set(key, { key, sum, version })
     for (const append of commit.append ?? []) appended.push(append)
     logSize += commit.append?.length ?? 0
@@ -147,6 +155,9 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
   }
   return { outcomes, changed, puts, deletes, appended, logSize, lastVersion }
 }
+
+/** The value with a position in the log behind it. */
+export const withPosition = (value: Uint8Array, position: number): Uint8Array => concatBytes(value, u64(position))
 
 /** Returns the keys whose checks fail, each once, in the order of the checks. */
 function conflictsOf(commit: Commit, current: (key: Key) => Changed | undefined): Key[] {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { u64 } from '../../adapters/kit/index.ts'
 import { appendsOf, bytes, logAppends, logEntries, type RecordStorePair } from './record-store-pair.ts'
 
 /** Tests of the log. */
@@ -105,8 +106,11 @@ function testStoredEntries(stores: RecordStorePair): void {
 
 /** Tests of the position that a commit returns. */
 function testFirstPositions(stores: RecordStorePair): void {
-  it('keeps the entries of a commit together while others append', async () => {
-    const commits = Array.from({ length: 60 }, (_, i) => ({ append: logAppends(2_000_000 + i * 100, (i % 9) + 1) }))
+  it('keeps the entries of a commit together, with their positions, while others append', async () => {
+    const commits = Array.from({ length: 60 }, (_, i) => ({
+      writes: [{ key: `placed/${i}`, value: bytes('at'), positionOf: i % 9 }],
+      append: logAppends(2_000_000 + i * 100, (i % 9) + 1),
+    }))
     const start = await stores.store.logSize()
     const results = await stores.commitAll(commits)
     const ranges: [number, number][] = []
@@ -117,6 +121,11 @@ function testFirstPositions(stores: RecordStorePair): void {
       assert.deepEqual(new Uint8Array(log), new Uint8Array(Buffer.concat(append.map(({ entry }) => entry))))
       const payloads = append.map(({ payload }) => payload)
       assert.deepEqual(await stores.payloads(result.firstPosition, append.length), payloads)
+      const [placed] = await stores.store.get([`placed/${i}`])
+      assert.deepEqual(
+        placed && new Uint8Array(placed.value),
+        new Uint8Array([...bytes('at'), ...u64(result.firstPosition + (i % 9))]),
+      )
       ranges.push([result.firstPosition, result.firstPosition + append.length])
     }
     ranges.sort(([a], [b]) => a - b)

@@ -160,6 +160,11 @@ describe('assertCommit', () => {
       { entry, payload: new Uint8Array(16_385) },
     ])
       assert.throws(() => assertCommit({ append: [append] }), RangeError)
+    for (const write of [
+      { value, positionOf: 1 },
+      { value: null, positionOf: 0 },
+    ])
+      assert.throws(() => assertCommit({ writes: [{ key: 'a', ...write }], append: [{ entry, payload }] }), RangeError)
   })
 })
 
