@@ -33,6 +33,9 @@ export interface EntryStatus {
   readonly sendStatus: SendStatus
 }
 
+/** `undefined`: not in the log. */
+type Positions = readonly (number | undefined)[]
+
 export interface LogReaderOptions {
   /** Tiles kept in memory, at most 16,352 bytes each. Default 512: 8 MiB. */
   readonly maxCachedTiles?: number
@@ -98,9 +101,9 @@ export class LogReader {
    * The status of the entry at each position. Reads the head of the anchors and each batch once, for any number of
    * entries. An anchor that is sent at the same time may not be visible yet.
    */
-  async statusesAt(
-    positions: readonly (number | undefined)[] | Promise<readonly (number | undefined)[]>,
-  ): Promise<readonly (EntryStatus | undefined)[]> {
+  statusesAt(positions: readonly number[]): Promise<readonly EntryStatus[]>
+  statusesAt(positions: Positions | Promise<Positions>): Promise<readonly (EntryStatus | undefined)[]>
+  async statusesAt(positions: Positions | Promise<Positions>): Promise<readonly (EntryStatus | undefined)[]> {
     const [found, head] = await Promise.all([positions, this.anchorHead()])
     const batches = await this.#batches.of(found.filter((position) => position !== undefined))
     return found.map((position) => {

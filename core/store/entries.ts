@@ -2,17 +2,17 @@ import { encodeUtf8, equalBytes } from '../bytes.ts'
 import type { Key, Write } from '../ports/index.ts'
 import { encodeRecord } from './codec.ts'
 import type { RecordKey } from './keys.ts'
-import type { EvidenceRecord, NameRecord } from './records.ts'
+import type { EventRecord, EvidenceRecord, NameRecord } from './records.ts'
 
 /** The entries that a commit writes: records, and what follows from them. */
 
 /** An entry that follows from a record. */
 export type DerivedEntry = Write & { readonly value: Uint8Array }
 
-/** The write that stores a record. */
+/** The write that stores a record. Those of evidences and events are in `core/store/evidence.ts`. */
 export const putRecord = <T extends object>(
   key: RecordKey<T>,
-  record: NoInfer<Exclude<T, EvidenceRecord>>,
+  record: NoInfer<Exclude<T, EvidenceRecord | EventRecord>>,
 ): DerivedEntry => ({ key, value: encodeRecord(record) })
 
 /** The value of an entry whose key says everything. */

@@ -34,14 +34,18 @@ type EvidenceValues = readonly [
   fileCount?: number,
   updates?: number,
   transfers?: number,
-  /** Without a later event, missing. */
+  /** Without a later event, missing, as is the position. */
   lastTxId?: Maybe<Of<'lastTxId'>>,
+  position?: Maybe<Of<'position'>>,
   /** The time from the creation to the last event. */
   age?: number,
   stolenAt?: Maybe<Of<'stolenAt'>>,
   erased?: Maybe<First<'erased'>>,
   erasedValues?: Maybe<Of<'erased'>>,
 ]
+
+/** An evidence whose last event has no position yet: its commit appends it. */
+export type UnplacedEvidence = Omit<EvidenceRecord, 'lastPosition'>
 
 /** The JSON of each of these values; `undefined` for one that is missing. */
 export type EvidenceTexts = TextsOf<EvidenceValues>
@@ -66,8 +70,8 @@ export function joinedTexts(texts: readonly (string | undefined)[]): string {
 
 const isOmitted = (text: string | undefined): boolean => text === undefined || text === '0'
 
-/** The stored form of an evidence, as JSON. */
-export function evidenceText(evidence: EvidenceRecord): string {
+/** The stored form of an evidence, as JSON. Behind it is the position of the last event. */
+export function evidenceText(evidence: UnplacedEvidence): string {
   const { txId, lastTxId, changes, first } = evidence
   const values = [
     evidence.externalId,
@@ -88,6 +92,7 @@ export function evidenceText(evidence: EvidenceRecord): string {
     changes.update,
     changes.transfer,
     lastTxId === txId ? undefined : lastTxId,
+    lastTxId === txId ? undefined : evidence.position,
     evidence.lastAt - evidence.createdAt,
     evidence.stolenAt,
     first.erased,
@@ -103,7 +108,7 @@ export function hasExternalId({ value }: Pick<Stored, 'value'>, externalId: stri
 }
 
 /** The evidence that is stored in this form under a key; `undefined` for another form. */
-export function evidenceOfValues(key: Key, values: object): EvidenceRecord | undefined {
+export function evidenceOfValues(key: Key, values: object, lastPosition: number): EvidenceRecord | undefined {
   if (!isEvidence(values)) return undefined
   const [
     externalId,
@@ -124,6 +129,7 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     update = 0,
     transfer = 0,
     lastTxId,
+    position,
     age = 0,
     stolenAt,
     erased,
@@ -149,8 +155,10 @@ export function evidenceOfValues(key: Key, values: object): EvidenceRecord | und
     meta: meta ?? undefined,
     image: image ?? undefined,
     txId,
+    position: position ?? lastPosition,
     lastVersion: 1 + update + transfer,
     lastTxId: lastTxId ?? txId,
+    lastPosition,
     lastAt: createdAt + age,
     changes: { create: 1, update, transfer },
     slotKey,

@@ -2,10 +2,19 @@ import type { Json } from '../commitment/canonical-json.ts'
 import { corrupt } from '../errors.ts'
 import type { RecordStore } from '../ports/index.ts'
 import { encodeUtf8, toHex } from '../bytes.ts'
-import { hashOfOwner, type KeyedHash, keys, laterEventKey, searchWords, type StoredRecord } from './keys.ts'
-import { decodeRecord, storedBase64 } from './codec.ts'
+import {
+  hashOfOwner,
+  type KeyedHash,
+  keys,
+  laterEventKey,
+  type RecordKey,
+  searchWords,
+  type StoredRecord,
+} from './keys.ts'
+import { decodeRecord, encodeRecord, storedBase64 } from './codec.ts'
+import { withPosition } from './commit-plan.ts'
 import { type DerivedEntry, listEntry, textEntry } from './entries.ts'
-import { evidenceText } from './evidence-form.ts'
+import { evidenceText, type UnplacedEvidence } from './evidence-form.ts'
 import { readAll } from './read.ts'
 import type { EventRecord, EvidenceRecord, FirstEventRecord } from './records.ts'
 
@@ -63,7 +72,7 @@ export const withFirstEvent = (evidence: EvidenceWithoutEvent, event: EventRecor
 /** The part of the first event that the evidence's record does not say. Changes whenever the record changes. */
 export const firstEventRecord = (
   evidence: RecordedValues,
-  { salts, fields, files, erased }: EventRecord,
+  { salts, fields, files, erased }: Pick<EventRecord, 'salts' | 'fields' | 'files' | 'erased'>,
 ): FirstEventRecord => ({
   salts,
   fields: differingFields(evidence, fields),
@@ -72,7 +81,7 @@ export const firstEventRecord = (
 })
 
 /** The first event of an evidence, as its record holds it. Throws `CORRUPT` for a damaged slot key. */
-export function firstEventOf(evidence: EvidenceRecord): EventRecord {
+export function firstEventOf(evidence: UnplacedEvidence): EventRecord {
   const { first } = evidence
   const fields = restoredFields(evidence, first.fields)
   const { owner } = fields
@@ -80,6 +89,7 @@ export function firstEventOf(evidence: EvidenceRecord): EventRecord {
     version: 1,
     time: evidence.createdAt,
     txId: evidence.txId,
+    position: evidence.position,
     first: null,
     prev: null,
     type: 'create',
@@ -96,7 +106,10 @@ const ACTION = { type: 'create' }
 type FieldValues = Readonly<Record<string, Json | undefined>>
 
 /** The part of an evidence's record that has values for fields of a create event. */
-type RecordedValues = Omit<EvidenceWithoutEvent, 'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes'>
+type RecordedValues = Omit<
+  EvidenceWithoutEvent,
+  'txId' | 'position' | 'lastVersion' | 'lastTxId' | 'lastPosition' | 'lastAt' | 'changes'
+>
 
 /** The fields that can be erased and whose last value is in the record. */
 export const CURRENT_FIELDS: readonly string[] = ['name', 'owner', 'description', 'summary', 'meta', 'externalId']
@@ -134,7 +147,7 @@ function differingFields(evidence: RecordedValues, fields: EventRecord['fields']
   return differing
 }
 
-function restoredFields(evidence: EvidenceRecord, differing: FirstEventRecord['fields']): Record<string, Json> {
+function restoredFields(evidence: UnplacedEvidence, differing: FirstEventRecord['fields']): Record<string, Json> {
   const fields: Record<string, Json> = {}
   const values: FieldValues = Object.assign(recordedFields(evidence), differing)
   for (const name in values) {
@@ -155,16 +168,23 @@ export const wordsOf = ({
 }: Pick<EvidenceRecord, 'name' | 'externalId' | 'owner'>): readonly string[] =>
   searchWords(`${name} ${externalId} ${owner}`).slice(0, MAX_WORDS)
 
-/** The write that stores an evidence. */
-export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => putEvidenceText(evidence, evidenceText(evidence))
+/** The write that stores an evidence whose events are in the log. */
+export const putEvidence = (evidence: EvidenceRecord): DerivedEntry => ({
+  key: keys.evidence(evidence.company, evidence.id),
+  value: withPosition(encodeUtf8(evidenceText(evidence)), evidence.lastPosition),
+})
 
-/** As `putEvidence`. `text`: the stored form. */
-export const putEvidenceText = (
+/** The write that stores an evidence in the commit that appends its last event. `text`: the stored form. */
+export const putUnplaced = (
   { company, id }: Pick<EvidenceRecord, 'company' | 'id'>,
   text: string,
-): DerivedEntry => ({
-  key: keys.evidence(company, id),
-  value: encodeUtf8(text),
+  positionOf: number,
+): DerivedEntry => ({ key: keys.evidence(company, id), value: encodeUtf8(text), positionOf })
+
+/** The write that stores an event from version 2 that is in the log. */
+export const putEvent = (key: RecordKey<EventRecord>, { position, ...event }: EventRecord): DerivedEntry => ({
+  key,
+  value: withPosition(encodeRecord(event), position),
 })
 
 /** What the entries of an evidence follow from. */

@@ -4,7 +4,7 @@ import { RegistryError } from '../errors.ts'
  * The format of the records that this version of the software writes: the families of records, their keys, and how a
  * store keeps them. A store holds its number.
  */
-export const STORE_FORMAT = 13
+export const STORE_FORMAT = 14
 
 /** Throws `CONFIG_ERROR` for a store of another format. `store` names the store. */
 export function assertFormat(format: number, store: string): void {

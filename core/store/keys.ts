@@ -197,6 +197,7 @@ const NO_PARENT = ''
 /** The key of an event from version 2. */
 export const laterEventKey = (company: Company, evidence: Evidence, version: number): RecordKey<EventRecord> =>
   recordKey('vh', company, evidence, version)
+export const isLaterEventKey = (key: Key): boolean => key.startsWith('vh/')
 
 /**
  * Keys of the registry's own records. Those of the log are in `core/log/keys.ts`. A function without parameters returns

@@ -144,8 +144,12 @@ export interface EvidenceRecord {
   readonly image?: { readonly id: FileId; readonly mimeType: string; readonly size: number } | undefined
   /** Of the create event. */
   readonly txId: TxId
+  /** The position of the create event in the log. */
+  readonly position: number
   readonly lastVersion: number
   readonly lastTxId: TxId
+  /** The position of the last event in the log. */
+  readonly lastPosition: number
   readonly lastAt: number
   readonly changes: { readonly create: number; readonly update: number; readonly transfer: number }
   /** 32 random bytes, base64. From it and the version follow the slots of the evidence's events. */
@@ -189,6 +193,8 @@ export interface EventRecord {
   readonly version: number
   readonly time: number
   readonly txId: TxId
+  /** Its position in the log. */
+  readonly position: number
   readonly first: string | null
   readonly prev: string | null
   readonly type: 'create' | 'update' | 'transfer'

@@ -58,6 +58,10 @@ async function checkEvents(
   events: readonly EventOfEvidence[],
 ): Promise<void> {
   if (origin !== undefined) for (const event of events) checkOpening(check, origin, event)
+  // `checkLogPage` compares the positions of events with the log.
+  for (const { event, evidenceKey, evidence } of events)
+    if (event.version === evidence.lastVersion)
+      check.expect(event.position === evidence.lastPosition, 'evidence', evidenceKey, 'Its lastPosition is another one')
   if (whole === undefined) return
   const positions = await check.records.positionsOf(events.map(({ event }) => logEntryOf(event.txId)))
   for (const [i, event] of events.entries()) {

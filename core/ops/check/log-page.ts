@@ -86,6 +86,7 @@ interface EventReference {
   /** Of the log entry. */
   readonly name: string
   readonly txId: string
+  readonly position: number
   /** The record that must hold the event. */
   readonly eventKey: RecordKey<EvidenceRecord | EventRecord>
   readonly payload: EventPayload
@@ -110,7 +111,13 @@ async function checkOpenings(check: Check, start: number, entries: readonly Uint
     if (payload?.kind === 'token') tokenEntries += 1
     if (payload?.kind !== 'event') continue
     const { company, evidenceId, version } = payload
-    events.push({ name, txId: toHex(entry), eventKey: keys.event(company, evidenceId, version), payload })
+    events.push({
+      name,
+      txId: toHex(entry),
+      position: start + i,
+      eventKey: keys.event(company, evidenceId, version),
+      payload,
+    })
   }
   await checkEvents(check, events)
   return tokenEntries
@@ -121,11 +128,12 @@ async function checkEvents(check: Check, references: readonly EventReference[]):
     check.records,
     references.map(({ eventKey }) => eventKey),
   )
-  for (const [i, { name, txId, eventKey, payload }] of references.entries()) {
+  for (const [i, { name, txId, position, eventKey, payload }] of references.entries()) {
     const entry = stored[i]
     const event = entry && check.guard('event', eventKey, () => eventInRecord(entry))
     const { type, updateType, company } = payload
     const isSame = event?.type === type && event.updateType === updateType && event.fields['company'] === company
     check.expect(isSame && event.txId === txId, 'entry', name, `It refers to ${eventKey}, which is not that event`)
+    if (event !== undefined) check.expect(event.position === position, 'event', eventKey, `Its position is ${position}`)
   }
 }

@@ -10,8 +10,8 @@ import { invalidInput, uuidInput, validate } from '../../schemas/validation.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
 import { erasureEntries } from '../../store/derived.ts'
 import { derivedWrites, putRecord } from '../../store/entries.ts'
-import { evidenceEntries, firstEventOf, putEvidence, readEvents } from '../../store/evidence.ts'
-import { type KeyedHash, keys } from '../../store/keys.ts'
+import { evidenceEntries, firstEventOf, putEvent, putEvidence, readEvents } from '../../store/evidence.ts'
+import { type KeyedHash, keys, laterEventKey } from '../../store/keys.ts'
 import type { Read } from '../../store/read.ts'
 import type { DeletedFileRecord, ErasureRecord, EvidenceRecord } from '../../store/records.ts'
 import type { Context } from '../context.ts'
@@ -130,7 +130,7 @@ export function erasureWrites(
   const writes = [
     putEvidence(evidence),
     ...derivedWrites(evidenceEntries(before, hash), evidenceEntries(evidence, hash)),
-    ...later.map((event) => putRecord(keys.event(company, id, event.version), event)),
+    ...later.map((event) => putEvent(laterEventKey(company, id, event.version), event)),
     ...files.flatMap((file) => removeFile(file, file.id, at, file)),
   ]
   return { writes, adds: countFiles({ company, ownerId: id }, -files.length) }

@@ -3,11 +3,12 @@ import { toBase64 } from '../../bytes.ts'
 import type { Json } from '../../commitment/canonical-json.ts'
 import { type EventFile, valueText } from '../../commitment/event-format.ts'
 import type { Add, Check, LogAppend, Write } from '../../ports/index.ts'
-import { storedBase64 } from '../../store/codec.ts'
+import { encodeRecord, storedBase64 } from '../../store/codec.ts'
 import { corrupt } from '../../errors.ts'
 import type { Attempt } from '../write.ts'
-import { derivedWrites, putRecord } from '../../store/entries.ts'
-import { evidenceEntries, firstEventOf, firstEventRecord, putEvidence } from '../../store/evidence.ts'
+import { derivedWrites } from '../../store/entries.ts'
+import { evidenceEntries, firstEventOf, firstEventRecord, putUnplaced } from '../../store/evidence.ts'
+import { evidenceText, type UnplacedEvidence } from '../../store/evidence-form.ts'
 import { type KeyedHash, keys, laterEventKey } from '../../store/keys.ts'
 import type { EventRecord, EvidenceRecord } from '../../store/records.ts'
 import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
@@ -15,7 +16,16 @@ import { makeEvent, newSecret, txIdOfEntry } from './make.ts'
 /** An evidence's record without the members that are computed from its events. */
 export type EvidenceState = Omit<
   EvidenceRecord,
-  'txId' | 'lastVersion' | 'lastTxId' | 'lastAt' | 'changes' | 'first' | 'stolenAt' | 'erased'
+  | 'txId'
+  | 'position'
+  | 'lastVersion'
+  | 'lastTxId'
+  | 'lastPosition'
+  | 'lastAt'
+  | 'changes'
+  | 'first'
+  | 'stolenAt'
+  | 'erased'
 >
 
 /** One event to append. */
@@ -46,7 +56,7 @@ export interface EventAuthor {
 /** The part of a commit that appends events, and what it records. */
 interface AppendedEvents {
   /** The evidence after the last event. */
-  readonly evidence: EvidenceRecord
+  readonly evidence: UnplacedEvidence
   readonly events: readonly RecordedEvent[]
   /** That no version is recorded yet: in a damaged store, the record may be an older one. */
   readonly checks: readonly Check[]
@@ -92,25 +102,29 @@ export function appendEvents(
     })),
     checks,
     writes: [
-      putEvidence(evidence),
+      putUnplaced(evidence, evidenceText(evidence), made.length - 1),
       ...derivedWrites(evidenceEntries(before, author.hash), evidenceEntries(evidence, author.hash)),
-      ...made.map(({ record }) => putRecord(laterEventKey(evidence.company, evidence.id, record.version), record)),
+      ...made.map(({ record }, positionOf) => ({
+        key: laterEventKey(evidence.company, evidence.id, record.version),
+        value: encodeRecord(record),
+        positionOf,
+      })),
     ],
     adds: stolenCount(before, evidence),
     append: made.map(({ append }) => append),
   }
 }
 
-function stolenCount(before: EvidenceRecord, { company, stolen }: EvidenceRecord): readonly Add[] {
+function stolenCount(before: EvidenceRecord, { company, stolen }: UnplacedEvidence): readonly Add[] {
   const delta = Number(stolen) - Number(before.stolen)
   return delta === 0 ? [] : [{ key: keys.evidenceCount(['stolen', company]), delta }]
 }
 
 function appendEvent(
   { origin, actor, attempt: { now } }: EventAuthor,
-  before: EvidenceRecord,
+  before: UnplacedEvidence,
   { type, updateType, fields, files, state, seed = newSecret() }: EventStep,
-): { readonly evidence: EvidenceRecord; readonly record: EventRecord; readonly append: LogAppend } {
+): { readonly evidence: UnplacedEvidence; readonly record: Omit<EventRecord, 'position'>; readonly append: LogAppend } {
   const action = { type, ...(updateType !== undefined && { updateType }) }
   const { id, company, externalId, owner = '' } = state
   const draft = {
@@ -132,6 +146,7 @@ function appendEvent(
   const { changes } = before
   const evidence = Object.assign({}, state, {
     txId: before.txId,
+    position: before.position,
     lastVersion: draft.version,
     lastTxId: txId,
     lastAt: draft.time,
@@ -144,7 +159,7 @@ function appendEvent(
 }
 
 /** The erased values of an evidence after an event with these fields. */
-function stillErased({ erased = {} }: EvidenceRecord, fields: EventStep['fields']): EvidenceRecord['erased'] {
+function stillErased({ erased = {} }: UnplacedEvidence, fields: EventStep['fields']): EvidenceRecord['erased'] {
   const left = Object.entries(erased).filter(([name]) => !Object.hasOwn(fields, name))
   return left.length === 0 ? undefined : Object.fromEntries(left)
 }

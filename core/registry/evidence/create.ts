@@ -51,12 +51,12 @@ export const createEvidences =
       const resolved = await categories.byId(entered.companyId, { categoryId, subcategoryId }, attempt)
       if (attempt.conflicts.length > 0) await assertUnused(context, entered, evidences)
       const target = targetOf(context, entered, { resolved, files })
-      const made = evidences.map((evidence) => makeEvidence(target, draftOf(context, evidence)))
+      const made = evidences.map((evidence, i) => makeEvidence(target, draftOf(context, evidence, i)))
       return { commit: decideCreate(resolved, target, made, attempt), result: made.map(createdEvidence(target)) }
     })
   }
 
-const draftOf = ({ ids }: Context, input: EvidenceInput): EvidenceDraft => ({ id: ids.next(), input })
+const draftOf = ({ ids }: Context, input: EvidenceInput, index = 0): EvidenceDraft => ({ id: ids.next(), input, index })
 
 const targetOf = (
   { origin, hash }: Context,

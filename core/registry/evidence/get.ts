@@ -59,7 +59,7 @@ async function readHistory(
   const end = Math.min(after + limit, record.lastVersion)
   const versions = Array.from({ length: Math.max(0, end - after) }, (_, i) => after + 1 + i)
   const events = await readEvents(records, record, versions)
-  const statuses = await log.eventStatuses(events.map(({ txId }) => txId))
+  const statuses = await log.statusesAt(events.map(({ position }) => position))
   const { slotKey } = record
   const page: HistoryPage = {
     evidence: evidenceOf(record),

@@ -5,6 +5,7 @@ import type { CompanyId } from '../../api/scope.ts'
 import { timeOfDate } from '../../clock.ts'
 import type { Version } from '../../ports/index.ts'
 import { listCounted } from '../../store/counted.ts'
+import { decodeRecord } from '../../store/codec.ts'
 import { readCount } from '../../store/counter.ts'
 import { listEntries, lost } from '../../store/read.ts'
 import { hasState, withState } from '../cacheable.ts'
@@ -17,7 +18,7 @@ import { enterCompany } from '../permissions.ts'
 import { mergedRows, newestEntries, nextRows } from './rows.ts'
 import type { CountedList } from './search-index.ts'
 import { countIn, cursorOf, searchEvidences } from './search.ts'
-import { readListed, summariesOf, summarize } from './summaries.ts'
+import { readListed, summarize } from './summaries.ts'
 
 const DEFAULT_LIMIT = 100
 
@@ -80,7 +81,8 @@ async function listInOrder(context: Context, companyId: CompanyId, query: Eviden
   const first =
     after === undefined && (await listCounted({ name: 'The list of evidences', count, read, limit: limit + 1 }))
   const { entries } = first || { entries: await read() }
-  const [counted, items] = await Promise.all([first || count(), summariesOf(context, entries.slice(0, limit))])
+  const evidences = entries.slice(0, limit).map((entry) => decodeRecord(entry))
+  const [counted, items] = await Promise.all([first || count(), summarize(context, evidences)])
   return {
     items,
     count: counted.count,

@@ -6,7 +6,7 @@ import { valueText } from '../../commitment/event-format.ts'
 import { timeOfId } from '../../ids.ts'
 import type { LogAppend, Write } from '../../ports/index.ts'
 import { type EvidenceTexts, joinedTexts } from '../../store/evidence-form.ts'
-import { evidenceEntries, putEvidenceText } from '../../store/evidence.ts'
+import { evidenceEntries, putUnplaced } from '../../store/evidence.ts'
 import type { KeyedHash } from '../../store/keys.ts'
 import type { EvidenceRecord } from '../../store/records.ts'
 import { attachedFiles } from '../file/given-files.ts'
@@ -37,6 +37,8 @@ export interface CreateTarget {
 export interface EvidenceDraft {
   readonly id: EvidenceId
   readonly input: EvidenceInput
+  /** Of its event among those that its commit appends. Default 0. */
+  readonly index?: number
 }
 
 /** A new evidence, and what it adds to its commit. */
@@ -70,7 +72,7 @@ export function makeEvidence(
   draft: EvidenceDraft,
   secrets: EventSecrets = { slotKey: newSecret(), seed: newSecret() },
 ): MadeEvidence {
-  const { id, input } = draft
+  const { id, input, index = 0 } = draft
   // The same as in the id, so that a range of ids is a range of creation times. It is the time of the draft, or later
   // if the clock was set back since the last id was made.
   const createdAt = timeOfId(id)
@@ -126,5 +128,5 @@ export function makeEvidence(
     lastVersion: 1,
     lastAt: createdAt,
   }
-  return { draft, txId, writes: [putEvidenceText(indexed, text), ...evidenceEntries(indexed, hash)], append }
+  return { draft, txId, writes: [putUnplaced(indexed, text, index), ...evidenceEntries(indexed, hash)], append }
 }

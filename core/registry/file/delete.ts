@@ -3,8 +3,8 @@ import type { DeleteFileOptions, Files } from '../../api/files.ts'
 import { RegistryError } from '../../errors.ts'
 import type { Check, Commit } from '../../ports/index.ts'
 import { destroy } from '../../store/blob-lifecycle.ts'
-import { readEvent, withFirstEvent } from '../../store/evidence.ts'
-import { keys } from '../../store/keys.ts'
+import { putEvent, readEvent, withFirstEvent } from '../../store/evidence.ts'
+import { keys, laterEventKey } from '../../store/keys.ts'
 import { danglingReference, requireRecord, type Read } from '../../store/read.ts'
 import { putRecord } from '../../store/entries.ts'
 import type { DeletedFileRecord, EventRecord, EvidenceRecord, FileRecord } from '../../store/records.ts'
@@ -109,7 +109,7 @@ function decideDelete(author: EventAuthor, { file, evidence, attaching }: FileTo
   }
   const changes = [
     ...writes,
-    ...(version === 1 ? [] : [putRecord(keys.event(company, after.id, version), erased)]),
+    ...(version === 1 ? [] : [putEvent(laterEventKey(company, after.id, version), erased)]),
     ...removeFile(tombstone, id, author.attempt.now, tombstone),
   ]
   return {

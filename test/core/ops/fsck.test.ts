@@ -4,6 +4,7 @@ import { encodeUtf8, sha256 } from '../../../core/bytes.ts'
 import { fsck, type Difference, type FsckStores } from '../../../core/ops/index.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import type { RecordStore } from '../../../core/ports/index.ts'
+import { withPosition } from '../../../core/store/commit-plan.ts'
 import { keys, isInRange } from '../../../core/store/keys.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { openFilledRegistry } from '../../support/sealed-registry.ts'
@@ -131,14 +132,21 @@ describe('fsck', () => {
     let changes = 0
     for (const { key, value } of await allEntries()) {
       if (!['ev', 'el', 'vh', 'fi'].includes(familyOf(key)) || value.length === 0) continue
-      const record = JSON.parse(Buffer.from(value).toString()) as Record<string, unknown>
+      const isPlaced = ['ev', 'vh'].includes(familyOf(key))
+      const end = value.length - (isPlaced ? 8 : 0)
+      const json = value.subarray(0, end)
+      const record = JSON.parse(Buffer.from(json).toString()) as Record<string, unknown>
+      if (isPlaced) assert.ok((await differencesWith(key, withPosition(json, 1))).length > 0, `position of ${key}`)
       for (const [name, member] of Object.entries(record)) {
         // No event commits to a title, or to the name and type of a category's image.
         const isFree = record['ownerKind'] === 'category' ? ['title', 'name', 'mimeType'] : ['title']
         if (isFree.includes(name)) continue
         const differences = await differencesWith(
           key,
-          encodeUtf8(JSON.stringify(Object.assign(structuredClone(record), { [name]: changed(member) }))),
+          Buffer.concat([
+            encodeUtf8(JSON.stringify(Object.assign(structuredClone(record), { [name]: changed(member) }))),
+            value.subarray(end),
+          ]),
         )
         assert.ok(differences.length > 0, `${name} of ${key} changed`)
         changes += 1

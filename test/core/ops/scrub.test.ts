@@ -65,10 +65,10 @@ function run(
   return { scrub, clock, errors, warnings, saved, completePass }
 }
 
-/** A store that returns another value for one key, as a damaged disk does. */
-function withDamaged(records: RecordStore, damagedKey: string): RecordStore {
+/** A store that returns another value for one key, as a damaged disk does. `at`: the byte that differs. */
+function withDamaged(records: RecordStore, damagedKey: string, at = 40): RecordStore {
   const damage = <T extends { readonly key: string; readonly value: Uint8Array }>(entry: T): T =>
-    entry.key === damagedKey ? { ...entry, value: entry.value.map((byte, i) => (i === 40 ? byte ^ 1 : byte)) } : entry
+    entry.key === damagedKey ? { ...entry, value: entry.value.with(at, (entry.value.at(at) ?? 0) ^ 1) } : entry
   return decorateRecords(records, {
     get: async (wanted) => (await records.get(wanted)).map((entry) => entry && damage(entry)),
     async *list(range) {
@@ -93,6 +93,20 @@ describe('the scrub', () => {
     assert.equal(checked.records, count)
     assert.equal(checked.blobs, 4)
     assert.ok(readBytes > count * 10)
+  })
+
+  it('reports another position of an evidence, and of an event', async (t) => {
+    const { records } = intact()
+    const stored = (await entriesOf(records)).filter(({ key }) => /^(ev|vh)\//.test(key))
+    assert.ok(stored.length > 3)
+    for (const { key } of stored) {
+      const { errors, completePass } = run(t, intact(), { records: withDamaged(records, key, -1) })
+      await completePass()
+      assert.ok(
+        errors.some((error) => error.endsWith(key)),
+        `${key}: ${errors.join()}`,
+      )
+    }
   })
 
   it('checks the files of the record store first, after each start and in each pass', async (t) => {

@@ -11,6 +11,7 @@ import { endErasures } from '../../../core/registry/erasure/pending.ts'
 import { PLACES } from '../../../core/registry/erasure/places.ts'
 import { evidenceText } from '../../../core/store/evidence-form.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
+import { withPosition } from '../../../core/store/commit-plan.ts'
 import { keys, type StoredRecord } from '../../../core/store/keys.ts'
 import { listEntries } from '../../../core/store/read.ts'
 import type { ErasureRecord, EvidenceRecord } from '../../../core/store/records.ts'
@@ -443,7 +444,14 @@ describe('erasing fields of an evidence', () => {
     ]
     for (const [kind, damaged, text] of damages) {
       const [before] = await stores.records.get([damaged])
-      await stores.records.commit({ writes: [{ key: damaged, value: encodeUtf8(text) }] })
+      await stores.records.commit({
+        writes: [
+          {
+            key: damaged,
+            value: kind === 'evidence' ? withPosition(encodeUtf8(text), evidence.lastPosition) : encodeUtf8(text),
+          },
+        ],
+      })
       const found = await differencesIn({ records: stores.records, blobs: stores.blobs })
       assert.ok(
         found.some((difference) => difference.kind === kind && difference.key === damaged),

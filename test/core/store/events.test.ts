@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { CategoryId, CompanyId, EvidenceId, FileId, TxId } from '../../../core/api/scope.ts'
 import { firstEventOf, putEvidence, withFirstEvent, type EvidenceWithoutEvent } from '../../../core/store/evidence.ts'
 import { decodeRecord, encodeRecord } from '../../../core/store/codec.ts'
+import { withPosition } from '../../../core/store/commit-plan.ts'
 import type { EventRecord, EvidenceRecord } from '../../../core/store/records.ts'
 
 const text = fc.option(fc.constantFrom('a', 'b', 'null'), { nil: undefined })
@@ -44,6 +45,8 @@ const evidenceWith = ({ image, ...rest }: Details): EvidenceWithoutEvent =>
     lastAt: 5,
     changes: { create: 1, update: 0, transfer: 0 },
     fileCount: 0,
+    position: 7,
+    lastPosition: 7,
   }) as EvidenceWithoutEvent
 
 const eventWith = ({ image, ...rest }: Details): EventRecord =>
@@ -51,6 +54,7 @@ const eventWith = ({ image, ...rest }: Details): EventRecord =>
     version: 1,
     time: 5,
     txId: '11' as TxId,
+    position: 7,
     first: null,
     prev: null,
     type: 'create',
@@ -96,8 +100,12 @@ describe('the first event in the record of its evidence', () => {
 
   it('is CORRUPT if the record does not have it', () => {
     const { key, value } = putEvidence(withFirstEvent(evidenceWith({} as Details), eventWith({} as Details)))
-    const values = JSON.parse(new TextDecoder().decode(value)) as readonly unknown[]
+    const values = JSON.parse(new TextDecoder().decode(value.subarray(0, -8))) as readonly unknown[]
     for (const other of [[], {}, values.slice(0, 7), values.with(7, 'x')])
-      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: encodeRecord(other) }), { code: 'CORRUPT' })
+      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: withPosition(encodeRecord(other), 7) }), {
+        code: 'CORRUPT',
+      })
+    for (const end of [-1, -8])
+      assert.throws(() => decodeRecord<EvidenceRecord>({ key, value: value.subarray(0, end) }), { code: 'CORRUPT' })
   })
 })

@@ -6,6 +6,7 @@ import { makeEvent, newSecret, txIdOfEntry } from '../../../../core/registry/eve
 import { discloseEvent } from '../../../../core/registry/event/opening.ts'
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import { decodeRecord, type RecordBytes } from '../../../../core/store/codec.ts'
+import { withPosition } from '../../../../core/store/commit-plan.ts'
 import type { EvidenceRecord } from '../../../../core/store/records.ts'
 
 const slotKey = new Uint8Array(32).fill(0x11)
@@ -25,7 +26,8 @@ it('draws a new slot key and a new seed for each evidence, also for the same inp
   const input = { externalId: 'e-1', name: 'Drill' }
   const made = Array.from({ length: 50 }, () => {
     const { writes } = makeEvidence({ ...target, files: { files: [] } }, { id: draft.evidenceId, input })
-    const { slotKey: key, first } = decodeRecord<EvidenceRecord>(writes[0] as RecordBytes<EvidenceRecord>)
+    const { key: recordKey, value } = writes[0] as RecordBytes<EvidenceRecord>
+    const { slotKey: key, first } = decodeRecord<EvidenceRecord>({ key: recordKey, value: withPosition(value, 1) })
     return [key, JSON.stringify(first.salts).slice(1, -1)]
   }).flat()
   assert.equal(new Set(made).size, 100)
@@ -35,7 +37,14 @@ it('draws a new slot key and a new seed for each evidence, also for the same inp
 it('does not disclose a stored event that does not hash to its txId', () => {
   const seed = newSecret()
   const { entry } = makeEvent(draft, source.origin, { slotKey, seed })
-  const made = { ...head, fields: { name: 'Drill' }, ownerName: '', salts: toBase64(seed), txId: txIdOfEntry(entry) }
+  const made = {
+    ...head,
+    position: 1,
+    fields: { name: 'Drill' },
+    ownerName: '',
+    salts: toBase64(seed),
+    txId: txIdOfEntry(entry),
+  }
   assert.equal(discloseEvent(made, source).fields['name']?.text, '["name","Drill"]')
   for (const damaged of [
     { ...made, fields: { name: 'Saw' } },

@@ -11,6 +11,7 @@ import type { LogAppend } from '../../../../core/ports/index.ts'
 import { firstEventOf } from '../../../../core/store/evidence.ts'
 import { keys } from '../../../../core/store/keys.ts'
 import { decodeRecord } from '../../../../core/store/codec.ts'
+import { withPosition } from '../../../../core/store/commit-plan.ts'
 import type { EvidenceRecord } from '../../../../core/store/records.ts'
 
 /** Each kind of event with its log entry, the hash of its opening, and what its payload has behind the opening. */
@@ -53,7 +54,7 @@ function created(): EvidenceRecord {
   const { writes } = create(FULL, FILES)
   const key = keys.evidence(COMPANY, ID)
   const value = writes.find((write) => write.key === key)?.value
-  return decodeRecord<EvidenceRecord>({ key, value: value ?? assert.fail('there is no record') })
+  return decodeRecord<EvidenceRecord>({ key, value: withPosition(value ?? assert.fail('there is no record'), 1) })
 }
 
 type Given = Omit<EventStep, 'state' | 'files'> & Partial<Pick<EventStep, 'files'>>

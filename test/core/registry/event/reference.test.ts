@@ -9,6 +9,7 @@ import { appendEvents, type EventStep } from '../../../../core/registry/event/ap
 import { makeEvidence } from '../../../../core/registry/evidence/make.ts'
 import type { EvidenceInput } from '../../../../core/schemas/evidence-inputs.ts'
 import { decodeRecord } from '../../../../core/store/codec.ts'
+import { withPosition } from '../../../../core/store/commit-plan.ts'
 import { keys } from '../../../../core/store/keys.ts'
 import type { EvidenceRecord } from '../../../../core/store/records.ts'
 import { referenceEvent, referenceEvidence } from '../../../support/event-reference.ts'
@@ -98,7 +99,7 @@ describe('the maker of events', () => {
         const key = keys.evidence(COMPANY, ID)
         const value = writes.find((write) => write.key === key)?.value ?? assert.fail('there is no record')
         assert.equal(Buffer.from(value).toString('utf8'), expected.record)
-        assertAppended(decodeRecord<EvidenceRecord>({ key, value }), secrets.slotKey, step)
+        assertAppended(decodeRecord<EvidenceRecord>({ key, value: withPosition(value, 1) }), secrets.slotKey, step)
       }),
       { numRuns: 10_000 },
     ))
