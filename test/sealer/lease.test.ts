@@ -72,6 +72,9 @@ describe('the lease', () => {
     assert.equal(await second.acquire(), false)
     await first.release()
     assert.equal(await second.acquire(), true)
+    // It does not know yet that another one has it.
+    await first.release()
+    assert.equal(await new SealerLease(records, clock, LEASE_MS).acquire(), false)
   })
 
   it('compares no clocks: one that is a day ahead or set back changes nothing', async () => {
