@@ -30,6 +30,15 @@ describe('validation', () => {
     assert.throws(() => assertNewEvidence(tooLarge), { code: 'VALIDATION_ERROR', field: 'meta' })
   })
 
+  it('of a new evidence requires its subcategory, by its id or by both names', () => {
+    assert.doesNotThrow(() => assertNewEvidence(evidence))
+    for (const [given, field] of [
+      [{ subcategory: {} }, 'subcategory'],
+      [{ category: {} }, 'category'],
+    ] as const)
+      assert.throws(() => assertNewEvidence({ ...evidence, ...given }), { code: 'VALIDATION_ERROR', field })
+  })
+
   const cases: readonly [string, TSchema, unknown, RegExp][] = [
     ['a missing field', NewCategory, {}, /^name is required and must be a string of 1 to 256 characters/],
     ['an unknown field', NewCategory, { name: 'a', nmae: 'b' },

@@ -40,14 +40,18 @@ it('an erasure is in the list when it returns: a line for each field and file, w
   await evidences.update(scope, id, { owner: 'Bob' })
   const txIds = (await evidences.get(scope, id)).events.map(({ txId }) => txId)
   await evidences.erase(scope, id, { fields: ['owner'], versions: [2], reason: 'request' })
-  const [first] = await listEntries(stores.records, keys.allErasures())
-  const { salt, text } = decodeRecord(present(first))
-  const receipt = toHex(receiptHash(present(fromHex(salt)), text))
-  assert.equal(await readFile(list, 'utf8'), `{"field":"owner","receipt":"${receipt}","txId":"${txIds[1]}"}\n`)
+  const receiptsNow = async (): Promise<readonly string[]> =>
+    (await listEntries(stores.records, keys.allErasures())).map((entry) => {
+      const { salt, text } = decodeRecord(entry)
+      return toHex(receiptHash(present(fromHex(salt)), text))
+    })
+  const [first] = await receiptsNow()
+  assert.equal(await readFile(list, 'utf8'), `{"field":"owner","receipt":"${first}","txId":"${txIds[1]}"}\n`)
   await evidences.erase(scope, id, { files: [file.id], reason: 'request' })
   const [, line = '', ...end] = await linesOf(list)
-  const { file: listed, txId, field } = JSON.parse(line) as Record<string, string>
+  const { file: listed, txId, field, receipt = '' } = JSON.parse(line) as Record<string, string>
   assert.deepEqual([listed, txId, field, end], [file.id, txIds[0], 'files', ['']])
+  assert.ok(receipt !== first && (await receiptsNow()).includes(receipt))
 })
 
 it('a commit that is refused adds no line', async (t) => {
