@@ -33,8 +33,12 @@ export function signedHeadKeeperContract(name: string, open: () => Promise<Signe
     test('returns undefined before the first write', async ({ keeper }) => assert.equal(await keeper.read(), undefined))
 
     test('returns the head that was written last', async ({ keeper }) => {
-      for (const size of SIZES) {
-        const head = headOf(size)
+      for (const head of [
+        ...SIZES.map(headOf),
+        { ...headOf(5), erasures: 7 },
+        { ...headOf(6), erasures: 0 },
+        headOf(7),
+      ]) {
         await keeper.write(head)
         assert.deepEqual(await keeper.read(), head)
       }
