@@ -2,6 +2,7 @@ import { concatBytes, u64 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { Add, Commit, CommitResult, Key, LogAppend, Stored, Version } from '../ports/index.ts'
 import { decodeCounter, encodeCounter } from './counter.ts'
+import { LargeMap } from './large-map.ts'
 import { LOG_ENTRY_BYTES, MAX_PAYLOAD_BYTES } from './log-rows.ts'
 
 /**
@@ -75,7 +76,7 @@ const changes = (commit: Commit): boolean =>
  * the calling program, so they have no code of the registry.
  */
 export function assertCommit({ checks = [], writes = [], adds = [], append = [] }: Commit): void {
-  const changed = new Set<Key>()
+  const changed = new LargeMap<Key, true>()
   for (const { key } of checks) assertKey(key)
   for (const { key, value, positionOf } of writes) {
     assertChangedOnce(key, changed)
@@ -96,10 +97,10 @@ function assertAppend({ entry, payload }: LogAppend): void {
     throw new RangeError(`The payload of a log entry must have 1 to ${MAX_PAYLOAD_BYTES} bytes, got ${payload.length}`)
 }
 
-function assertChangedOnce(key: Key, changed: Set<Key>): void {
+function assertChangedOnce(key: Key, changed: LargeMap<Key, true>): void {
   assertKey(key)
   if (changed.has(key)) throw new TypeError(`A commit may change a key only once: ${key}`)
-  changed.add(key)
+  changed.set(key, true)
 }
 
 /** Throws a TypeError for an invalid key. */
@@ -114,14 +115,16 @@ type Changed = Stored | Counter
 
 /** Decides a group of commits. Requires that they passed `assertCommit`, and the entries of all their `keysToRead`. */
 export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): GroupPlan {
-  // The changes of the group so far; `undefined` means deleted.
-  const changed = new Map<Key, Changed | undefined>()
+  // The changes of the group so far; `null` means deleted.
+  const changed = new LargeMap<Key, Changed | null>()
   const appended: LogAppend[] = []
   const outcomes: (CommitResult | RegistryError)[] = []
   let { logSize, lastVersion } = snapshot
 
-  const current = (key: Key): Changed | undefined =>
-    changed.get(key) ?? (changed.has(key) ? undefined : snapshot.entries.get(key))
+  const current = (key: Key): Changed | undefined => {
+    const change = changed.get(key)
+    return change === undefined ? snapshot.entries.get(key) : (change ?? undefined)
+  }
 
   for (const commit of commits) {
     const conflicts = conflictsOf(commit, current)
@@ -140,7 +143,7 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
     outcomes.push({ ok: true, version, firstPosition: logSize })
     for (const { key, value: given, positionOf } of commit.writes ?? []) {
       const value = given && positionOf !== undefined ? withPosition(given, logSize + positionOf) : given
-      changed.set(key, value === null ? undefined : { key, value, version: value.length > 0 ? version : EMPTY_VERSION })
+      changed.set(key, value === null ? null : { key, value, version: value.length > 0 ? version : EMPTY_VERSION })
     }
     for (const [key, sum] of sums) changed.set(key, { key, sum, version })
     for (const append of commit.append ?? []) appended.push(append)
@@ -149,10 +152,10 @@ export function planGroup(commits: readonly Commit[], snapshot: GroupSnapshot): 
 
   const puts: Stored[] = []
   const deletes: Key[] = []
-  for (const [key, entry] of changed) {
-    if (entry === undefined) deletes.push(key)
+  changed.forEach((entry, key) => {
+    if (entry === null) deletes.push(key)
     else puts.push('sum' in entry ? { key, version: entry.version, value: encodeCounter(BigInt(entry.sum)) } : entry)
-  }
+  })
   return { outcomes, changed, puts, deletes, appended, logSize, lastVersion }
 }
 
