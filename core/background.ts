@@ -62,7 +62,8 @@ export class Background {
   /** Ends the pause before the next run, but not one after a failure. During a run: the next one follows at once. */
   wake(): void {
     this.#isWoken = true
-    if (!this.#isPausedByFailure) this.#pause.abort()
+    // Each call of `abort` makes an exception, and a registry wakes the sealer with each create.
+    if (!this.#isPausedByFailure && !this.#pause.signal.aborted) this.#pause.abort()
   }
 
   /** Runs now, or after a run that has begun. Never throws. */
