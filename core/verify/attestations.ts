@@ -79,7 +79,7 @@ export function verifyAttestations(
     const anchors = tree.shown.anchors.flatMap((anchor) => anchorOf(anchor, tree, context))
     attestations.set(size, { witnessed: best, anchors, timestamp })
   }
-  // A check that was left out could have changed what is proven.
+  // A check that was left out, which counts as one that failed, could have changed what is proven.
   if (run.budget.isExceeded) throw verificationError('limit.signatures', 'The bundle needs too many signature checks')
   return attestations
 }

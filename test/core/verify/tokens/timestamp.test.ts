@@ -14,6 +14,8 @@ import {
   verifyTimestamp,
   type VerifyTimestampOptions,
 } from '../../../../core/verify/tokens.ts'
+import { verifyToken } from '../../../../core/verify/tokens/timestamp.ts'
+import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import {
   attribute,
   authorityNamed,
@@ -31,6 +33,7 @@ import {
   type Issuer,
   type ResponseOptions,
 } from '../../../support/test-authority.ts'
+import { crl } from '../../../support/test-revocation.ts'
 
 const data = new TextEncoder().encode('some data')
 type SignerOptions = NonNullable<Parameters<typeof signerUnder>[1]>
@@ -366,4 +369,16 @@ describe('hostile bytes', () => {
     verify(der)
     assert.deepEqual(der, before)
   })
+})
+
+test('a token does not verify with a smaller budget than its checks need, which is what the error says', async () => {
+  const token = await reply({ certificates: [] })
+  const stored = { type: 'certificate', der: derOf(signer.certificate) } as const
+  const validationData = [stored, { type: 'crl', der: await crl({ issuer: root }) } as const]
+  const costWith = (limit?: number): number => {
+    const budget = new SignatureBudget(limit)
+    verifyToken(token, { data, trustAnchors: anchors, validationData, budget })
+    return budget.used
+  }
+  for (let limit = costWith() - 1; limit >= 0; limit--) assertRejected(() => costWith(limit), 'limit.signatures')
 })
