@@ -28,11 +28,11 @@ export async function askFreshness(text: string, options: FreshnessOptions): Pro
   const { verified, seenAt = 0 } = options.monitor
   const result = verifyBundle(text, options)
   if (!('claims' in result)) return { state: 'unknown', reason: `The bundle does not verify: ${result.reason}` }
-  const { events, isHistory } = result.claims
+  const { events } = result.claims
   const [first, last] = [events[0], events.at(-1)]
   const slotKey = first?.fields.get('slotKey')
   const key = typeof slotKey === 'string' ? fromHex(slotKey) : undefined
-  if (!isHistory || key === undefined || last?.version === undefined || last.log === undefined)
+  if (key === undefined || last?.version === undefined || last.log === undefined)
     return { state: 'unknown', reason: 'The bundle has no slotKey: ask for one with history=true' }
   if (verified === undefined || verified.size <= last.log.position)
     return { state: 'unknown', reason: 'The monitor has not read the log so far' }

@@ -42,6 +42,8 @@ describe('evidence-registry monitor', () => {
     const single = await acme.call('getBundle', { ...of('b'), query: { fields: 'all', files: 'none' } })
     await writeFile(path('b.json'), single.text, 'latin1')
     assert.match((await ends(3, ask('b.json'))).stdout, /no slotKey/)
+    await writeFile(path('cut.json'), single.text.slice(1), 'latin1')
+    assert.match((await ends(3, ask('cut.json'))).stdout, /does not verify/)
   })
 
   it('alarms if the log was changed under it, runs a command, and ends with 1', async () => {
@@ -54,6 +56,14 @@ describe('evidence-registry monitor', () => {
     const alarm = JSON.parse(stdout)
     assert.deepEqual([alarm.alarm, alarm.notes.length], ['fork', 2])
     assert.equal(await readFile(path('alarm'), 'utf8'), stdout)
+  })
+
+  it('goes on if the command of an alarm ends before it has read the line', async () => {
+    const state = JSON.parse(await readFile(path('state/state.json'), 'utf8'))
+    // The line has this checkpoint too, and so more bytes than a pipe can hold.
+    await writeFile(path('state/state.json'), JSON.stringify({ ...state, checkpoint: 'x'.repeat(1_000_000) }))
+    await ends(1, monitor('--once', '--on-alarm', 'exit 0', '--metrics', path('metrics')))
+    assert.match(await readFile(path('metrics'), 'utf8'), /^evidence_monitor_alarm\{kind="fork"\} 1$/m)
   })
 
   it('does not take a wrong policy, directory or number', async () => {
