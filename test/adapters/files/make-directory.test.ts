@@ -56,4 +56,15 @@ describe('creating a folder', () => {
       path: join(root, 'a'),
     })
   })
+
+  it('ends at the root of a file system that is not there, such as a drive of Windows', async () => {
+    const tried: string[] = []
+    const mkdir = (async (path: string) => {
+      tried.push(path)
+      assert.ok(tried.length <= 3, 'it goes up no further')
+      throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
+    }) as FileOperations['mkdir']
+    await assert.rejects(makeDirectory({ ...nodeFiles, mkdir }, '/a/b'), { code: 'ENOENT' })
+    assert.deepEqual(tried, ['/a/b', '/a', '/'])
+  })
 })

@@ -11,13 +11,15 @@ it('of an evidence, only the events of which something is listed change', async 
   const copy = await collect(encodeRecords(stores.records))
   await evidences.erase(scope, 'e-1', { fields: ['owner'], versions: [2], reason: 'request' })
   const lines = await arrayOf(storedErasureLines(stores.records))
-  const read = () => decodeRecords(encodedBy(copy))
-  const { leftOut, commits } = await planListed(read, lines, clock.now())
+  const planOf = (bytes: Uint8Array) => planListed(() => decodeRecords(encodedBy(bytes)), lines, clock.now())
+  const { leftOut, commits } = await planOf(copy)
   assert.deepEqual(
     [...leftOut].filter((key) => key.startsWith('vh/')).map((key) => key.slice(-1)),
     ['2'],
   )
   assert.equal(commits.length, 1)
+  const erased = await planOf(await collect(encodeRecords(stores.records)))
+  assert.deepEqual([erased.leftOut.size, erased.commits.length], [0, 0], 'it is not erased again')
 })
 
 async function* encodedBy(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -6,7 +6,7 @@ import { sha256, toBase64, toHex } from '../../../core/bytes.ts'
 import { type EvidenceErasure, type RecordEraser, type RecordStore } from '../../../core/index.ts'
 import { eventInRecord } from '../../../core/store/evidence.ts'
 import { createInstruments } from '../../../server/index.ts'
-import { endErasures, finishErasures } from '../../../core/registry/erasure/pending.ts'
+import { endErasures, finishErasures, hasErasuresToFinish } from '../../../core/registry/erasure/pending.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { keys } from '../../../core/store/keys.ts'
@@ -175,6 +175,7 @@ describe('the erasure of a deleted file', () => {
     const pending = (id: string, changed: string[]) => putRecord(keys.pendingErasure(id), { at: 0, keys: changed })
     await records.commit({ writes: Array.from({ length: 4_097 }, (_, i) => pending(`${i}`, [`k/${i}`])) })
     await records.commit({ writes: [pending('of-keys', [])] })
+    assert.equal(await hasErasuresToFinish(records), false, 'they have no text in keys')
     const steps: number[] = []
     await assert.rejects(
       finishErasures(records, (count) => steps.push(count)),

@@ -29,3 +29,13 @@ it('a last use is known while it is being written, and replaces no later one tha
   await clock.advance(MINUTE_MS)
   assert.equal((await readOne(stored, key))?.at, later)
 })
+
+it('a last use is not noted in a read-only registry', async () => {
+  const [records, clock] = [new MemoryRecords(), new ManualClock()]
+  const key = keys.shareUse('acme', 'share')
+  const uses = new LastUses({ records, clock, logger: silentLogger, isReadOnly: true }, () => key)
+  uses.note('acme', 'share')
+  assert.equal(uses.noted('share'), undefined)
+  await uses.stop()
+  assert.equal(await readOne(records, key), undefined)
+})

@@ -102,6 +102,11 @@ describe('planGroup', () => {
     assert.equal(plan.appended.length, 4)
   })
 
+  it('names each key in conflict once, in the order of the checks', () => {
+    const checks = ['b', 'a', 'b'].map((key) => ({ key, version: versionOf(1) }))
+    assert.deepEqual(planGroup([{ checks }], EMPTY).outcomes, [{ ok: false, conflicts: ['b', 'a'] }])
+  })
+
   it('assigns no version if nothing changes', () => {
     const plan = planGroup([{}, { checks: [{ key: 'a', version: null }] }], { ...EMPTY, lastVersion: 7 })
     assert.equal(plan.lastVersion, 7)

@@ -120,6 +120,8 @@ it('the list that is kept with the secrets counts, and a backup has its own', as
   const again = await runCli(['restore', '--from', withList, '--data-dir', restored, ...secrets])
   assertSuccess(again, /of 1 evidences/)
   assert.deepEqual(await marksIn(restored), [])
+  const flags = ['--data-dir', join(root, 'unchanged'), ...secrets, '--without-erasures']
+  assertSuccess(await runCli(['restore', '--from', withList, ...flags]), /restored and verified\n/)
 })
 
 it('a list that is damaged, older than the backup, or of another registry is refused', async (t) => {
