@@ -310,6 +310,16 @@ describe('the high-water mark', () => {
     await assertComplete()
   })
 
+  it('rejects another database that has fewer log entries, however many versions it has', async () => {
+    await writeStore()
+    const other = await openLevelRecords(join(root, 'other'))
+    for (let i = 0; i < 9; i++) await other.commit({ writes: [{ key: 'a', value: Buffer.from(`${i}`) }] })
+    await other.close()
+    await rm(join(directory, 'db'), { recursive: true })
+    await cp(join(root, 'other', 'db'), join(directory, 'db'), { recursive: true })
+    await assert.rejects(openLevelRecords(directory), { code: 'CORRUPT', message: /remove .*witness/ })
+  })
+
   it('fails no commit if it cannot be written', async (t) => {
     const store = await openLevelRecords(directory)
     t.mock.method(fs, 'writeSync', () => {

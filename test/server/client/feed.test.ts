@@ -18,7 +18,7 @@ import { temporaryFor } from '../../support/temporary.ts'
 import { ofSuite } from '../../support/of-suite.ts'
 import { arrayOf } from '../../support/array-of.ts'
 
-it('pauses as briefly after a failure as if none had come before, once a request has succeeded', async (t) => {
+it('pauses as long as the server asks, and as briefly as at first once a request has succeeded', async (t) => {
   const pauses: (number | undefined)[] = []
   t.mock.method(Math, 'random', () => 1)
   t.mock.method(globalThis, 'setTimeout', (go: () => void, ms?: number) => {
@@ -26,7 +26,9 @@ it('pauses as briefly after a failure as if none had come before, once a request
     return setImmediate(go)
   })
   const down = new EvidenceRegistryError('down', { code: 'NETWORK_ERROR', status: 0 })
-  const script = [down, down, { events: [], cursor: 'c', isMore: false }, down, new Error('enough')]
+  const details = { code: 'UNAVAILABLE', status: 503, retryAfterMs: 3_600_000 }
+  const stopped = new EvidenceRegistryError('stopped for an hour', details)
+  const script = [down, stopped, { events: [], cursor: 'c', isMore: false }, down, new Error('enough')]
   const listEvents = async () => {
     const next = script.shift()
     if (next instanceof Error) throw next
@@ -34,7 +36,7 @@ it('pauses as briefly after a failure as if none had come before, once a request
   }
   const events = companyEvents({ listEvents } as never, {}, { retry: DEFAULT_RETRY })
   await assert.rejects(arrayOf(events), /enough/)
-  assert.deepEqual(pauses, [250, 500, 250])
+  assert.deepEqual(pauses, [250, 3_600_500, 250])
 })
 
 describe("the client's feed of events", () => {

@@ -9,6 +9,7 @@ import {
   evidenceListPart,
   evidenceListParts,
 } from '../../../server/contract/evidence-list.ts'
+import { arrayOf } from '../../support/array-of.ts'
 import { codePoint } from '../../support/code-point.ts'
 
 const id = fc.uuid() as fc.Arbitrary<never>
@@ -68,6 +69,13 @@ describe('the JSON of a list of evidences', () => {
         assert.equal(evidenceList(listed), JSON.stringify(expected))
       }),
     )
+  })
+
+  it('does not end if it has fewer items than it had when it was counted', async () => {
+    const read = (items: number) => async (position?: object) =>
+      position === undefined ? { text: '[', items: 1, count: 3, next: { after: 'a' as never } } : { text: '', items }
+    assert.equal((await arrayOf(evidenceListParts(read(2)))).at(-1), ']}')
+    await assert.rejects(arrayOf(evidenceListParts(read(1))), { code: 'CORRUPT', message: /^1 evidences/ })
   })
 
   it('is valid JSON with the items of all pages if it is sent in parts', async () => {

@@ -165,6 +165,17 @@ describe('the blob store of shared records', () => {
     await assert.rejects(startWithFiles(records, a), { code: 'CORRUPT', message })
   })
 
+  it('is that of one of two servers that start at the same time', async () => {
+    const records = decorateRecords(await sharedRecords(), { isShared: true })
+    const config = loadConfig({ args: [], env: BUCKET })
+    const [first, second] = [bucketOf(), bucketOf()].map((blobs) => checkBlobStore({ config, records, blobs }))
+    await Promise.all([first, second])
+    await (
+      await first
+    )?.(ORIGIN)
+    await assert.rejects(async () => (await second)?.(ORIGIN), { code: 'CORRUPT', message: /not where the records/ })
+  })
+
   it('is not one without a marker if a file is on record, unless it is a bucket that is adopted', async (t) => {
     const records = await sharedRecords()
     const file = { id: '0190163d-8694-739b-aea5-966c26f8ad91', size: 3, company: 'acme' }
