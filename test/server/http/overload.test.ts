@@ -341,6 +341,15 @@ describe('a budget of memory', () => {
     assert.equal(budget.makeRoom(address(99), 1), false)
   })
 
+  it('counts nothing for a request that has ended', () => {
+    const budget = new MemoryBudget(MAX)
+    const ended = budget.reserve(acme)
+    ended.take(100)
+    ended.release()
+    ended.take(100)
+    assert.equal(budget.used, 0)
+  })
+
   it('lets a sender alone have more than there is', () => {
     const portions = new Portions(10)
     assert.ok(portions.hasRoom('one', 11))
@@ -462,6 +471,14 @@ describe('a response that its client has not read', () => {
     const unread = budget()
     for (let i = 0; i < 2; i++) await send(unread, 'POST', 900_000)
     assert.deepEqual([unread.used, unread.rejected], [1_800_000, 0])
+  })
+
+  it('is counted from 16 KiB on', async () => {
+    const unread = budget()
+    await send(unread, 'GET', 16_383)
+    assert.equal(unread.used, 0)
+    await send(unread, 'GET', 16_384)
+    assert.equal(unread.used, 16_384)
   })
 
   it('is the last one of its sender, whatever found no room before', async () => {
