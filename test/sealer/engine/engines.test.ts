@@ -94,6 +94,14 @@ describe('the pool', () => {
     await Promise.all(calls.map((call) => assert.rejects(call, { code: 'ENGINE_FAILED' })))
   })
 
+  it('fails the tasks of a worker whose module cannot be loaded', async (t) => {
+    const worker = () => moduleUrl('test/support/no-such-worker.ts')
+    const pool = new WorkerPool<string, void>({ worker, task: 'tiles', maxThreads: 1, tasksPerWorker: 1 })
+    t.after(() => pool.close())
+    const run = await pool.open()
+    await Promise.all([run(''), run('')].map((call) => assert.rejects(call, /no-such-worker/)))
+  })
+
   it('fails the tasks of a worker whose module never finishes to load', async (t) => {
     const worker = () => moduleUrl('test/support/hanging-worker.ts')
     const options = { worker, task: 'tiles', maxThreads: 1, tasksPerWorker: 1, startTimeoutMs: 1 }
