@@ -1,7 +1,8 @@
 import type { Bundle, BundleEvent, BundleReceipt } from '../../schemas/bundle.ts'
 import type { EntryStatus, LogReader } from '../../log/reader.ts'
 import type { TxId } from '../../api/scope.ts'
-import { checkpointUnits, merged, unitsOf, type VouchedTree, type VouchedTrees } from './vouched-trees.ts'
+import { checkpointUnits, merged, unitsOf, type VouchedTree } from './vouched-tree.ts'
+import type { VouchedTrees } from './vouched-trees.ts'
 
 /** An entry of a bundle and what it discloses, not proven yet. */
 interface Disclosed<T> {

@@ -25,7 +25,8 @@ import {
   proveEvents,
 } from './bundle-proofs.ts'
 import { discloseReceipts } from './receipts.ts'
-import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
+import { VouchedTrees } from './vouched-trees.ts'
+import type { BundleSources } from './vouchers.ts'
 import { readFileOf } from './file.ts'
 import type { Proofs } from '../../api/proofs.ts'
 import { findEvidence, FoundEvidence, invalid } from './find-evidence.ts'

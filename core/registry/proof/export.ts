@@ -13,7 +13,8 @@ import { BlockProofs } from '../../log/block-proofs.ts'
 import type { Context } from '../context.ts'
 import { enterCompany, permits } from '../permissions.ts'
 import { bundleOf, type Selection, selectionOf } from './bundle.ts'
-import { type BundleSources, VouchedTrees } from './vouched-trees.ts'
+import { VouchedTrees } from './vouched-trees.ts'
+import type { BundleSources } from './vouchers.ts'
 
 const EVERYTHING = selectionOf({ fields: 'all', files: 'all' })
 /** Evidences that are read at the same time. */

@@ -1,7 +1,7 @@
 import type { Proofs } from '../../api/proofs.ts'
 import type { Context } from '../context.ts'
 import { bundleEvent, bundleHistory, bundlePublic } from './bundle.ts'
-import type { BundleSources } from './vouched-trees.ts'
+import type { BundleSources } from './vouchers.ts'
 import { proveEvidenceIfChanged } from './evidence.ts'
 import { proveFile } from './file.ts'
 import { BatchAttestations } from './log-proof.ts'

@@ -6,7 +6,7 @@ import { invalidInput } from '../../schemas/validation.ts'
 import { storedBytes } from '../../store/codec.ts'
 import type { Context } from '../context.ts'
 import { entryOfHex } from './log-proof.ts'
-import type { BundleSources } from './vouched-trees.ts'
+import type { BundleSources } from './vouchers.ts'
 
 /** The proof of any log entry in the text format of C2SP. */
 export const proveAsText =

@@ -12,7 +12,8 @@ import type { LastUses } from '../last-uses.ts'
 import { OPERATOR } from '../permissions.ts'
 import { bundleOf, type Selection } from '../proof/bundle.ts'
 import { readFileOf } from '../proof/file.ts'
-import { type BundleSources, VouchedTrees } from '../proof/vouched-trees.ts'
+import { VouchedTrees } from '../proof/vouched-trees.ts'
+import type { BundleSources } from '../proof/vouchers.ts'
 import { hasSecret, isOpenAt, shareNotFound } from './stored-share.ts'
 
 /** What every version discloses: with the header they say what happened, and whether the thing is stolen. */

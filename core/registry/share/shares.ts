@@ -1,7 +1,7 @@
 import type { Shares } from '../../api/shares.ts'
 import type { Context } from '../context.ts'
 import type { LastUses } from '../last-uses.ts'
-import type { BundleSources } from '../proof/vouched-trees.ts'
+import type { BundleSources } from '../proof/vouchers.ts'
 import { createShare } from './create.ts'
 import { endShare } from './end.ts'
 import { listShares } from './list.ts'
