@@ -18,7 +18,9 @@ import { DropZone } from './drop-zone.tsx'
 import { ForgetTrust, KeysChanged } from './keys-changed.tsx'
 import { readDocument, readText, whyNoProof } from './read-text.ts'
 import { FileVerdicts, type DroppedFile } from './file-verdicts.tsx'
-import { Details, Report, Verdict } from './verdict.tsx'
+import { Report } from './report.tsx'
+import { Verdict } from './verdict.tsx'
+import { Details } from './verdict-details.tsx'
 import {
   BUNDLE_CHECKS,
   hashFile,
