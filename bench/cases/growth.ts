@@ -23,7 +23,6 @@ export const growth: BenchCase = {
   columns: {
     evidences: 'evidences',
     microsecondsPerCreate: 'create, µs',
-    createsPerSecond: 'creates/s',
     createCpu: 'create, CPU µs',
     bulkCpu: 'bulk create, CPU µs',
     bulkPerSecond: 'bulk creates/s',

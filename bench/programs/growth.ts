@@ -11,27 +11,9 @@ import { createCategories, EvidenceCreator, openBenchRegistry, type CategoryIds 
  * `growth fill DIRECTORY SIZE` creates evidences in bulk, `growth measure DIRECTORY SIZE` measures each operation.
  */
 
-export interface FillMeasurement {
-  readonly bulkCpu: number
-  readonly bulkPerSecond: number
-}
-
+export type FillMeasurement = Awaited<ReturnType<typeof fill>>
 /** For each call, `Cpu` is its CPU time in µs, with that of LevelDB's thread. */
-export interface GrowthMeasurement {
-  readonly microsecondsPerCreate: number
-  readonly createsPerSecond: number
-  readonly createCpu: number
-  readonly microsecondsPerGet: number
-  readonly getCpu: number
-  readonly microsecondsPerListPage: number
-  readonly listCpu: number
-  readonly searchCpu: number
-  readonly proofCpu: number
-  readonly bytesPerEvidence: number
-  readonly startMs: number
-  readonly startMiB: number
-  readonly loadedMiB: number
-}
+export type GrowthMeasurement = Awaited<ReturnType<typeof measure>>
 
 const BULK_SIZE = 1_000
 const IN_FLIGHT = 256
@@ -40,7 +22,7 @@ const CREATES = 5_000
 const READS = 5_000
 const PAGES = 200
 
-async function fill(directory: string, size: number): Promise<FillMeasurement> {
+async function fill(directory: string, size: number) {
   const bench = await openBenchRegistry({ directory })
   const { count } = await bench.registry.evidences.list(bench.scope, { limit: 1 })
   const creator = new EvidenceCreator(bench, count)
@@ -65,7 +47,7 @@ async function existingCategories({ registry, scope }: Bench): Promise<readonly 
 
 type Bench = Awaited<ReturnType<typeof openBenchRegistry>>
 
-async function measure(directory: string, size: number): Promise<GrowthMeasurement> {
+async function measure(directory: string, size: number) {
   const begin = performance.now()
   const bench = await openBenchRegistry({ directory })
   const startMs = performance.now() - begin
@@ -90,7 +72,6 @@ async function measure(directory: string, size: number): Promise<GrowthMeasureme
   await bench.close()
   return {
     microsecondsPerCreate: 1e6 / create.perSecond,
-    createsPerSecond: create.perSecond,
     createCpu: cpu(create),
     microsecondsPerGet: 1e6 / get.perSecond,
     getCpu: cpu(get),

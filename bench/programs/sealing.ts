@@ -19,27 +19,8 @@ import { createCategories, EvidenceCreator, openBenchRegistry } from '../workloa
  * `sealing fill DIRECTORY COUNT`, `sealing seal DIRECTORY`, `sealing late SECONDS`.
  */
 
-export interface SealingMeasurement {
-  readonly totalMs: number
-  /** Sums over all calls. Stages overlap, so together they can exceed the total. */
-  readonly readMs: number
-  readonly hashMs: number
-  readonly commitMs: number
-  readonly batches: number
-  readonly peakAboveIdleMiB: number
-  readonly microsecondsPerProof: number
-  /** The leaf tiles of the same entries, already in memory, through the same engine. */
-  readonly bareHashMs: number
-}
-
-/** From the acknowledgement to the checkpoint. */
-interface Lateness {
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly perSecond: number
-}
-
-export type LatenessMeasurement = Readonly<Record<'idle' | 'trickle' | 'load', Lateness>>
+export type SealingMeasurement = Awaited<ReturnType<typeof sealBacklog>>
+export type LatenessMeasurement = Awaited<ReturnType<typeof measureLateness>>
 
 const MIB = 2 ** 20
 const PROOFS = 1_000
@@ -50,7 +31,7 @@ const PAUSE_MS = 700
 const TRICKLE_MS = 100
 const IN_FLIGHT = 256
 
-async function sealBacklog(directory: string): Promise<SealingMeasurement> {
+async function sealBacklog(directory: string) {
   const { reads, commits, timed } = timeRecords(await openLevelRecords(join(directory, 'records')))
   const hashing = new Stopwatch()
   const pool = new PoolEngine()
@@ -65,6 +46,7 @@ async function sealBacklog(directory: string): Promise<SealingMeasurement> {
   const totalMs = performance.now() - begin
   const peakAboveIdleMiB = Math.max(0, process.resourceUsage().maxRSS * 1024 - idleBytes) / MIB
   const { sealedSize } = registry.status()
+  // Sums over all calls. Stages overlap, so together they can exceed the total.
   const stages = { readMs: reads.ms, hashMs: hashing.ms, commitMs: commits.ms }
   const microsecondsPerProof = await timeProof(registry, sealedSize)
   const bareHashMs = await timeBareHashing(timed, pool, sealedSize)
@@ -92,6 +74,7 @@ async function timeProof({ log }: Registry, size: number): Promise<number> {
   return median(microseconds)
 }
 
+/** The leaf tiles of the same entries, already in memory, through the same engine. */
 async function timeBareHashing(records: RecordStore, engine: TreeEngine, size: number): Promise<number> {
   const rounds: number[] = []
   for (let round = 0; round < BARE_ROUNDS; round++) {
@@ -137,12 +120,12 @@ interface Acknowledged {
 }
 
 /** From the acknowledgement of an event until a stored checkpoint has it: after pauses, at a trickle, at full load. */
-async function measureLateness(seconds: number): Promise<LatenessMeasurement> {
+async function measureLateness(seconds: number) {
   let times: CheckpointTimes | undefined
   const bench = await openBenchRegistry({ wrap: (records) => (times = new CheckpointTimes(records)).records })
   const creator = new EvidenceCreator(bench)
   await createCategories(bench)
-  const latenessDuring = async (width: number, pauseMs: () => number): Promise<Lateness> => {
+  const latenessDuring = async (width: number, pauseMs: () => number) => {
     const created: Acknowledged[] = []
     await callForSeconds(seconds, width, async () => {
       if (pauseMs() > 0) await delay(pauseMs())

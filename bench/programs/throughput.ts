@@ -13,12 +13,7 @@ import { warmUp } from '../workload/tree-measurement.ts'
  * implementations, and writes the times as JSON. Throws if a root is not the one that was sealed.
  */
 
-export interface ThroughputMeasurement {
-  readonly sealMs: number
-  readonly engineMs: number
-  readonly createHashMs: number
-  readonly merkletreejsMs: number
-}
+export type ThroughputMeasurement = Awaited<ReturnType<typeof measure>>
 
 /** More than the pool hashes without a worker. */
 const WARM_UP_LEAVES = 2 ** 14
@@ -34,7 +29,7 @@ async function timeBuild(builder: TreeBuilder, entries: Uint8Array, expectedRoot
   return ms
 }
 
-async function measure(directory: string): Promise<ThroughputMeasurement> {
+async function measure(directory: string) {
   const records = await openLevelRecords(join(directory, 'records'))
   const engine = new PoolEngine()
   // The workers start before the measurement.
