@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { LogBatch } from '../../client/index.ts'
 import { Card, Notice, PageList, Skeleton } from '../components/notice.tsx'
-import { Plot } from '../components/plot.tsx'
+import { BarPlot, StepPlot, timesOf } from '../components/plot.tsx'
 import { Table, type Column } from '../components/table.tsx'
 import { usePages, type Page, type PagesOptions } from '../components/use-pages.ts'
 import { Hash, isOwn, SendStatus, Time } from '../components/values.tsx'
-import { formatDuration } from '../format.ts'
+import { formatDuration, formatTime } from '../format.ts'
 import { publicClient } from '../session.ts'
 import * as texts from '../texts/index.ts'
 
@@ -101,23 +101,24 @@ function Plots({ batches }: { readonly batches: readonly LogBatch[] }) {
     return anchor === undefined ? [] : [{ at, value: Math.max(0, Date.parse(anchor.blockTime) - at) }]
   })
   const growth = t.growthSummary(sizes[0]?.value ?? 0, sizes.at(-1)?.value ?? 0)
-  const longest = formatDuration(Math.max(0, ...lags.map(({ value }) => value)))
-  const lag = t.lagSummary(longest, batches.length - lags.length)
+  const longest = Math.max(0, ...lags.map(({ value }) => value))
+  const lag = t.lagSummary(formatDuration(longest), batches.length - lags.length)
   return (
     <div class="grid plots">
       <Card title={t.growth} aside={growth}>
-        <Plot
-          summary={`${t.growth}: ${growth}`}
-          points={sizes}
-          format={(value) => value.toLocaleString()}
-          kind="steps"
-        />
+        <StepPlot summary={`${t.growth}: ${growth}`} points={sizes} />
       </Card>
       <Card title={t.lag} aside={lags.length > 0 && lag}>
         {lags.length === 0 ? (
           <p class="muted">{t.noAnchor}</p>
         ) : (
-          <Plot summary={`${t.lag}: ${lag}`} points={lags} format={formatDuration} kind="bars" />
+          <BarPlot
+            summary={`${t.lag}: ${lag}`}
+            bars={lags.map(({ at, value }) => ({ title: `${formatTime(at)}: ${formatDuration(value)}`, value }))}
+            end={longest || 1}
+            y={[longest, 0].map(formatDuration)}
+            x={timesOf(lags)}
+          />
         )}
       </Card>
     </div>

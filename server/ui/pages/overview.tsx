@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { NewEvidenceLink } from '../components/navigation.tsx'
 import { Card, Empty, WhenLoaded } from '../components/notice.tsx'
 import { Pipeline } from '../components/pipeline.tsx'
+import { BarPlot } from '../components/plot.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { useEvery, useLoad } from '../components/use-load.ts'
 import { SendStatus, StateBadge, Time } from '../components/values.tsx'
@@ -161,7 +162,6 @@ const Tile = ({ icon, name, count, href, isAlarm = false, isMore = false, childr
 )
 
 const PERIODS = [7, 30] as const
-const [BAR, GAP, HEIGHT] = [7, 3, 80]
 /** The days between two labels of the axis. */
 const LABEL_DAYS = 7
 
@@ -171,14 +171,13 @@ function axisEnd(max: number): number {
   return unit * (2 * Math.ceil(max / unit / 2))
 }
 
-/** One bar for each day. The labels stand beside the bars. */
+/** One bar for each day. */
 function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
   const t = texts.overview
   const [period, setPeriod] = useState<number>(30)
   const shown = days.slice(-period)
   const max = Math.max(1, ...shown.map(({ count }) => count))
   const end = axisEnd(max)
-  const width = shown.length * (BAR + GAP)
   const labels = shown.filter((_, i) => i % LABEL_DAYS === 0 && i <= shown.length - LABEL_DAYS)
   const periods = (
     <div class="row" role="group" aria-label={t.period}>
@@ -191,44 +190,17 @@ function CreatedPerDay({ days }: { readonly days: Overview['createdPerDay'] }) {
   )
   return (
     <Card title={t.perDay} aside={periods}>
-      <div class="bars">
-        <svg
-          viewBox={`0 0 ${width} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={t.perDaySummary(shown.length, max, shown.at(-1)?.count ?? 0)}
-        >
-          {[0, HEIGHT / 2, HEIGHT].map((y) => (
-            <line key={y} x1="0" x2={width} y1={y} y2={y} />
-          ))}
-          {shown.map(({ date, count }, i) => {
-            const height = (count / end) * HEIGHT
-            return (
-              <rect
-                key={date}
-                x={i * (BAR + GAP) + GAP / 2}
-                y={HEIGHT - height}
-                width={BAR}
-                height={height}
-                class={i === shown.length - 1 ? 'today' : undefined}
-              >
-                <title>{`${formatUtcDate(date)}: ${count}`}</title>
-              </rect>
-            )
-          })}
-        </svg>
-        <div class="column y tiny muted" aria-hidden="true">
-          {[end, end / 2, 0].map((value) => (
-            <span key={value}>{value.toLocaleString()}</span>
-          ))}
-        </div>
-        <div class="between x tiny muted" aria-hidden="true">
-          {labels.map(({ date }) => (
-            <span key={date}>{formatDay(date)}</span>
-          ))}
-          <span>{t.todayLabel}</span>
-        </div>
-      </div>
+      <BarPlot
+        summary={t.perDaySummary(shown.length, max, shown.at(-1)?.count ?? 0)}
+        bars={shown.map(({ date, count }, i) => ({
+          title: `${formatUtcDate(date)}: ${count}`,
+          value: count,
+          isToday: i === shown.length - 1,
+        }))}
+        end={end}
+        y={[end, end / 2, 0].map((value) => value.toLocaleString())}
+        x={[...labels.map(({ date }) => formatDay(date)), t.todayLabel]}
+      />
     </Card>
   )
 }
