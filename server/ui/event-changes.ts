@@ -102,6 +102,12 @@ export function lastText(events: readonly DisclosedEvent[], name: string): LastT
   }
 }
 
+/** The same, if it is present. */
+export function presentText(events: readonly DisclosedEvent[], name: string): string | undefined {
+  const { text, isPresent } = lastText(events, name)
+  return isPresent ? text : undefined
+}
+
 /** The files that an event attached or deleted. */
 function filesOf({ disclosure, updateType }: EvidenceEvent, names: ReadonlyMap<string, string>): readonly FileChange[] {
   return Object.entries(disclosure?.files ?? {}).map(([fileId, { text }]) => {

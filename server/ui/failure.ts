@@ -19,7 +19,8 @@ export class FieldError extends Error {
   }
 }
 
-/** How many characters the API accepts of a text, if not 256. */
+/** The longest text of one line. Longer ones may have several lines. */
+export const LINE_LENGTH = 256
 const MAX_LENGTHS: Readonly<Record<string, number>> = {
   companyId: 64,
   externalId: 128,
@@ -30,11 +31,14 @@ const MAX_LENGTHS: Readonly<Record<string, number>> = {
   meta: Infinity,
 }
 
+/** How many characters the API accepts of a text. */
+export const maxLengthOf = (name: string): number => MAX_LENGTHS[name] ?? LINE_LENGTH
+
 /** All that is wrong with the texts of a form and is known before they are sent. `required`: those not to be blank. */
 export function problemsIn(values: Readonly<Record<string, string>>, required: readonly string[]): Problems {
   const t = texts.problems
   const problemOf = (name: string, value: string): string | undefined => {
-    const max = MAX_LENGTHS[name] ?? 256
+    const max = maxLengthOf(name)
     const { length } = Array.from(value)
     if (required.includes(name) && value.trim() === '') return named(t.missing, name) ?? t.blank
     return length > max ? t.tooLong(length, max) : undefined

@@ -3,7 +3,7 @@ import { isLocalTimeOnly, type BundleClaims, type BundleEventClaims } from '../.
 import { Table, type Column } from '../components/table.tsx'
 import { Thumb } from '../components/thumb.tsx'
 import { Hash, LongText } from '../components/values.tsx'
-import { lastText, type LastText } from '../event-changes.ts'
+import { lastText, presentText, type LastText } from '../event-changes.ts'
 import { erasedOn } from '../erased.ts'
 import { disclosedName } from '../event-names.ts'
 import { formatBound, formatPrinted } from '../format.ts'
@@ -16,10 +16,7 @@ type SubjectProps = Pick<CertificateProof, 'erased'> & { readonly claims: Bundle
 export function CertificateSubject({ claims: { events }, erased }: SubjectProps) {
   const t = texts.certificate
   /** Only what is present is printed. */
-  const text = (name: string): string | undefined => {
-    const last = lastText(events, name)
-    return last.isPresent ? last.text : undefined
-  }
+  const text = (name: string): string | undefined => presentText(events, name)
   /** When the present value was set, as stated. */
   const since = ({ version = 1, isPresent }: LastText): string => {
     const setter = events[version - 1]

@@ -5,7 +5,7 @@ import type { ImportField, RowValues, Targets } from '../../import/columns.ts'
 import { isCsvName, readCsv, type CsvRow } from '../../import/csv.ts'
 import type { ImportRow } from '../../import/send.ts'
 import { findSubcategory } from '../../import/subcategories.ts'
-import { FieldError, insteadOf } from '../failure.ts'
+import { FieldError, insteadOf, LINE_LENGTH, maxLengthOf } from '../failure.ts'
 import * as texts from '../texts/index.ts'
 
 /** A file of rows. One of JSON has no columns, and in each row one cell: its line. */
@@ -118,10 +118,6 @@ type Values = Pick<EvidenceInput, keyof EvidenceInput> & {
   readonly subcategoryName: string
 }
 
-/** In code points. Long texts may have several lines. */
-const MAX_LENGTHS: Readonly<Record<string, number>> = { externalId: 128, summary: 8_192, description: 8_192 }
-const MAX_LENGTH = 256
-
 /** @throws a `FieldError` for the first thing that is wrong */
 function assertRow(values: RowValues | undefined): asserts values is Values {
   const t = texts.import.faults
@@ -131,9 +127,9 @@ function assertRow(values: RowValues | undefined): asserts values is Values {
   for (const [name, value] of Object.entries(values)) {
     const field = FIELDS.find((each) => each === name)
     if (field === undefined && name !== 'meta') throw fault(t.unknownField(name))
-    const max = MAX_LENGTHS[name] ?? MAX_LENGTH
+    const max = maxLengthOf(name)
     const isText = typeof value === 'string' && Array.from(value).length <= max && value.trim() !== ''
-    const isLine = isText && !/\p{Cc}/u.test(max > MAX_LENGTH ? value.replaceAll(/[\t\r\n]/g, '') : value)
+    const isLine = isText && !/\p{Cc}/u.test(max > LINE_LENGTH ? value.replaceAll(/[\t\r\n]/g, '') : value)
     if (!(field === undefined ? isObject(value) : isLine)) throw fault(t.wrong(field ? LABELS[field] : name))
   }
 }

@@ -4,7 +4,7 @@ import type { ErasedValue } from '../../client/index.ts'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Facts, LongText } from '../components/values.tsx'
-import { lastText, membersOf, settersOf } from '../event-changes.ts'
+import { lastText, membersOf, presentText, settersOf } from '../event-changes.ts'
 import { erasedOn, erasedRows } from '../erased.ts'
 import { actionOf, memberName } from '../event-names.ts'
 import { formatUtcDate } from '../format.ts'
@@ -27,10 +27,7 @@ interface PassportThingProps extends ClaimsProps {
 /** What the thing is, its state in words, its owner, and what else the link shows of it. */
 export function PassportThing({ outcome, claims, erased, share }: PassportThingProps) {
   const { events } = claims
-  const text = (name: string): string | undefined => {
-    const last = lastText(events, name)
-    return last.isPresent ? last.text : undefined
-  }
+  const text = (name: string): string | undefined => presentText(events, name)
   const name = text('name') ?? erasedOn(erased, 'name') ?? texts.verify.noNames
   const image = attachedFiles(events).find(({ id }) => id === text('imageId'))
   const Heading = stolenSince(claims) === undefined ? 'h1' : 'h2'
