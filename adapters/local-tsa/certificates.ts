@@ -1,12 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  randomBytes,
-  sign,
-  verify,
-  type KeyObject,
-  type X509Certificate,
-} from 'node:crypto'
+import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject, X509Certificate } from 'node:crypto'
 import { LOCAL_TEST_NOTICE } from '../../core/verify/token-verifier.ts'
 import { EARLIEST_TIME } from '../kit/index.ts'
 import {
@@ -121,10 +113,4 @@ function certificate(authorityKey: KeyObject, terms: Terms): Uint8Array {
 }
 
 /** PEM text of a DER certificate (RFC 7468). */
-export function certificateToPem(der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
-}
+export const certificateToPem = (der: Uint8Array): string => new X509Certificate(der).toString()

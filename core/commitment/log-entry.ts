@@ -159,23 +159,12 @@ function membersOf(opening: Uint8Array): Readonly<Record<string, unknown>> {
 const isHash = (value: unknown): value is string => typeof value === 'string' && fromHex(value)?.length === HASH_BYTES
 
 /**
- * Verifies the chain of a log's keys: the first key determines the origin, and each later key is signed by the previous
- * one.
+ * Verifies the chain of the keys of a log, of which there must be one: the first key determines the origin, and each
+ * later key is signed by the previous one.
  *
- * @param openings The openings of all key entries, in the order of the log. They may come from an attacker.
- * @returns What the openings say, in the same order.
- * @throws `VERIFICATION_FAILED` if an opening or the chain is wrong.
- */
-export function verifyKeyChain(openings: readonly Uint8Array[]): readonly LoggedKey[] {
-  const keys = openings.map(parseKeyOpening)
-  for (const { log } of keys.slice(0, 1)) assertKeyChain(keys, log)
-  return keys
-}
-
-/**
- * As `verifyKeyChain`, for parsed keys, of which there must be one, and all must belong to this origin.
- *
+ * @param keys What the openings of the key entries say, in the order of the log. They may come from an attacker.
  * @param onSignature called before each signature is checked
+ * @throws `VERIFICATION_FAILED` if a key is of another origin, or the chain is wrong.
  */
 export function assertKeyChain(keys: readonly LoggedKey[], origin: string, onSignature?: () => void): void {
   if (keys.length === 0) throw verificationError('keys.other-log', `There is no key of the log ${origin}`)

@@ -4,6 +4,7 @@ import { canonicalJson } from '../../../core/commitment/canonical-json.ts'
 import { concatBytes, encodeUtf8, sha256, sha256Of, toHex } from '../../../core/bytes.ts'
 import { openingBytes, tag } from '../../../core/commitment/event-format.ts'
 import {
+  assertKeyChain,
   assertLogName,
   entryOf,
   keyHandover,
@@ -12,7 +13,7 @@ import {
   originOf,
   parseKeyOpening,
   tokenOpening,
-  verifyKeyChain,
+  type LoggedKey,
 } from '../../../core/commitment/log-entry.ts'
 import { createNoteSigner, publicKeyOfSeed } from '../../../core/log/note.ts'
 
@@ -25,6 +26,13 @@ const first = keyOpening({ log: origin, prev: null, sig: null, vkey: signer(1).v
 function nextOpening(before: Uint8Array, by: number, to: number): Uint8Array {
   const handover = { log: origin, prev: toHex(entryOf(before)), vkey: signer(to).verifierKey }
   return keyOpening({ ...handover, sig: toHex(signer(by).sign(keyHandover(handover))) })
+}
+
+/** Verifies a chain of the log of its first key. */
+function verifyKeyChain(openings: readonly Uint8Array[]): readonly LoggedKey[] {
+  const keys = openings.map(parseKeyOpening)
+  assertKeyChain(keys, keys[0]?.log ?? '')
+  return keys
 }
 
 describe('openings of key and token entries', () => {

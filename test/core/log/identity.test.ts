@@ -4,7 +4,7 @@ import { MemoryRecords } from '../../../adapters/memory/index.ts'
 import { fromHex, toHex } from '../../../core/bytes.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { verifyCheckpoint } from '../../../core/log/note.ts'
-import { entryOf, MAX_LOG_KEYS, verifyKeyChain } from '../../../core/commitment/log-entry.ts'
+import { assertKeyChain, entryOf, MAX_LOG_KEYS, parseKeyOpening } from '../../../core/commitment/log-entry.ts'
 import type { LogIdentityRecord } from '../../../core/log/records.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
@@ -36,7 +36,7 @@ describe('the log identity', () => {
     assert.equal(await records.logSize(), 1)
     const [opening] = await openingsOf(records, identity)
     assert.deepEqual(await records.readLog(0, 1), entryOf(opening as Uint8Array))
-    assert.equal(verifyKeyChain([opening as Uint8Array])[0]?.vkey, identity.verifierKey)
+    assert.equal(parseKeyOpening(opening as Uint8Array).vkey, identity.verifierKey)
     const again = await open(records)
     assert.deepEqual(
       [again.origin, again.verifierKey, again.keys],
@@ -97,7 +97,7 @@ describe('the log identity', () => {
     assert.equal(verifyCheckpoint(await identity.signCheckpoint(3, root), oldKey).size, 3)
     assert.equal(verifyCheckpoint(await identity.signCheckpoint(4, root), identity.verifierKey).size, 4)
     await assert.rejects(identity.signCheckpoint(0, root), RangeError)
-    verifyKeyChain(await openingsOf(records, identity))
+    assertKeyChain((await openingsOf(records, identity)).map(parseKeyOpening), identity.origin)
     const again = await open(records)
     assert.equal(await again.signCheckpoint(4, root), await identity.signCheckpoint(4, root))
     assert.equal(await again.signCheckpoint(3, root), await identity.signCheckpoint(3, root))
