@@ -46,6 +46,16 @@ export const DownloadQuery = closed({
   token: opt(Type.String({ description: 'Opens one file for five minutes without a key' })),
 })
 
+/** How the content of a file is sent. */
+export const FILE_CONTENT = {
+  response: {
+    media: 'application/octet-stream',
+    description: 'The content. Its Content-Type is that of the file',
+    others: { 206: 'One range of the content', 304: 'You have it already' },
+  },
+  headers: ['Content-Disposition', 'Accept-Ranges'],
+} as const
+
 /** The file that a token will open. */
 export const TokenRequest = closed({ fileId: IdInput })
 /** A secret in a URL, so it is short-lived and opens one file only. */

@@ -1,16 +1,11 @@
 import Type, { type Static } from '#typebox'
-import type {
-  CreatedShare as CoreCreatedShare,
-  NewShare as CoreNewShare,
-  Share as CoreShare,
-} from '../../core/index.ts'
+import type { CreatedShare as CoreCreatedShare, Share as CoreShare } from '../../core/index.ts'
 import { Bundle, NewShare as CoreSchema } from '../../core/schemas/index.ts'
 import { ErasedValue } from './erasures.ts'
-import { closed, Count, DateTime, defined, Id, opt, time, TimeInput, Version } from './values.ts'
+import { closed, Count, DateTime, Id, opt, TimeInput, Version } from './values.ts'
 
 /** What a link discloses, and until when. The fields and files are those of the core. */
 export const NewShare = closed({ ...CoreSchema.properties, expiresAt: opt(TimeInput) })
-type NewShare = Static<typeof NewShare>
 
 const Files = Type.Union([Type.Literal('all'), Type.Array(Id)])
 
@@ -54,12 +49,6 @@ export const SharedEvidence = closed({
     ),
   ),
   erased: opt(Type.Array(ErasedValue, { description: 'Those of its fields whose present value was erased' })),
-})
-
-/** Times are texts in a request, and dates in the core. */
-export const newShare = ({ expiresAt, ...input }: NewShare): CoreNewShare => ({
-  ...input,
-  ...defined({ expiresAt: time(expiresAt) }),
 })
 
 /** The secret stands behind the `#` of the link, which browsers do not send. */

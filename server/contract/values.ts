@@ -45,6 +45,12 @@ export const dateTime = (date: Date): string => date.toISOString()
 /** The time that a text in RFC 3339 names. */
 export const time = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text))
 
+/** A request with an expiry as the core takes it. */
+export const withExpiry = <T extends { readonly expiresAt?: string }>({ expiresAt, ...input }: T) => ({
+  ...input,
+  ...defined({ expiresAt: time(expiresAt) }),
+})
+
 /** How many items a page may have. Larger values are accepted. */
 export const pageLength = (max = MAX_LIST_LENGTH) =>
   Type.Integer({

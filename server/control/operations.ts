@@ -2,7 +2,8 @@ import Type, { type TSchema } from '#typebox'
 import { OPERATOR } from '../../core/index.ts'
 import { confirmForeignUse, resumeWitness } from '../../sealer/index.ts'
 import { createBackup } from '../backup/create.ts'
-import { createdShare, newShare, NewShare } from '../contract/shares.ts'
+import { createdShare, NewShare } from '../contract/shares.ts'
+import { withExpiry } from '../contract/values.ts'
 import { configError } from '../settings/config-error.ts'
 import { noteBackup } from '../startup/readings.ts'
 import type { ControlOperation } from './operation.ts'
@@ -102,7 +103,7 @@ export const shareOperation = define({
     if (publicUrl === undefined)
       throw configError('Links begin with EVIDENCE_PUBLIC_URL of the server: set it to its address, and restart it')
     const scope = { companyId, principal: OPERATOR }
-    return createdShare(await registry.shares.create(scope, externalId, newShare(input)), `${publicUrl}/ui/`)
+    return createdShare(await registry.shares.create(scope, externalId, withExpiry(input)), `${publicUrl}/ui/`)
   },
 })
 

@@ -1,5 +1,5 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
-import { DownloadQuery, FileSelector, fileSelector, FileToken, TokenRequest } from '../contract/files.ts'
+import { DownloadQuery, FILE_CONTENT, FileSelector, fileSelector, FileToken, TokenRequest } from '../contract/files.ts'
 import { UpdatedEvidence, updatedEvidence } from '../contract/evidence-responses.ts'
 import { file, json } from '../contract/reply.ts'
 import { HttpError } from '../contract/errors.ts'
@@ -22,12 +22,7 @@ export const files: EndpointGroup = {
         'Whole or one range. Every owner that the query names must own the file. `ETag` is the SHA-256 of ' +
         'the content. Always an attachment, and sandboxed, because files come from strangers.',
       query: DownloadQuery,
-      response: {
-        media: 'application/octet-stream',
-        description: 'The content. Its Content-Type is that of the file',
-        others: { 206: 'One range of the content', 304: 'You have it already' },
-      },
-      headers: ['Content-Disposition', 'Accept-Ranges'],
+      ...FILE_CONTENT,
       errors: ['FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       async handle({ registry, scope, query }) {
         const { mimeType, token, ...owners } = query

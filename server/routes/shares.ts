@@ -1,15 +1,8 @@
 import { endpoint, type EndpointGroup } from '../contract/endpoint.ts'
+import { FILE_CONTENT } from '../contract/files.ts'
 import { file, json } from '../contract/reply.ts'
-import {
-  CreatedShare,
-  createdShare,
-  NewShare,
-  newShare,
-  SharedEvidence,
-  ShareList,
-  shareList,
-} from '../contract/shares.ts'
-import { ok, Ok } from '../contract/values.ts'
+import { CreatedShare, createdShare, NewShare, SharedEvidence, ShareList, shareList } from '../contract/shares.ts'
+import { ok, Ok, withExpiry } from '../contract/values.ts'
 
 const SHARES = '/evidences/{COMPANY_ID}/evidence/{EVIDENCE_EXTERNAL_ID}/shares'
 const SHARE = '/shares/{SHARE_ID}'
@@ -33,7 +26,7 @@ export const shares: EndpointGroup = {
       response: { status: 201, schema: CreatedShare },
       errors: ['EVIDENCE_NOT_FOUND', 'FILE_NOT_FOUND', 'TOO_MANY_SHARES'],
       async handle({ registry, scope, param, input, options, dashboardUrl, path }) {
-        const share = await registry.shares.create(scope, param('EVIDENCE_EXTERNAL_ID'), newShare(input), options)
+        const share = await registry.shares.create(scope, param('EVIDENCE_EXTERNAL_ID'), withExpiry(input), options)
         return json(createdShare(share, dashboardUrl()), { location: `${path}/${share.id}` })
       },
     }),
@@ -87,12 +80,7 @@ export const shares: EndpointGroup = {
       queue: 'downloads',
       summary: 'Download a file that a link discloses',
       description: 'Whole or one range, as the download of a file.',
-      response: {
-        media: 'application/octet-stream',
-        description: 'The content. Its Content-Type is that of the file',
-        others: { 206: 'One range of the content', 304: 'You have it already' },
-      },
-      headers: ['Content-Disposition', 'Accept-Ranges'],
+      ...FILE_CONTENT,
       errors: ['SHARE_NOT_FOUND', 'FILE_NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       async handle({ registry, param, shareSecret }) {
         const key = { shareId: param('SHARE_ID'), secret: shareSecret }

@@ -3,7 +3,7 @@ import { AuditPage, auditPage, PageQuery } from '../contract/audit.ts'
 import { CompanyPage, companyPage } from '../contract/companies.ts'
 import * as shapes from '../contract/source-systems.ts'
 import { created, json } from '../contract/reply.ts'
-import { ok, Ok, pageQuery } from '../contract/values.ts'
+import { ok, Ok, pageQuery, withExpiry } from '../contract/values.ts'
 
 const COMPANY = '/sourceSystem/{COMPANY_ID}'
 
@@ -26,7 +26,7 @@ export const sourceSystems: EndpointGroup = {
       response: { status: 201, schema: shapes.CreatedSourceSystem },
       errors: ['NAME_EXISTS', 'KEY_EXISTS'],
       handle: async ({ registry, scope, input, options, path }) =>
-        created(await registry.sourceSystems.create(scope, shapes.newSourceSystem(input), options), path),
+        created(await registry.sourceSystems.create(scope, withExpiry(input), options), path),
     }),
     endpoint({
       id: 'listSourceSystems',
@@ -52,7 +52,7 @@ export const sourceSystems: EndpointGroup = {
       response: { schema: Ok },
       errors: ['SOURCE_SYSTEM_NOT_FOUND', 'NAME_EXISTS', 'KEY_EXISTS'],
       async handle({ registry, scope, param, input }) {
-        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), shapes.sourceSystemChange(input))
+        await registry.sourceSystems.update(scope, param('SYSTEM_ID'), withExpiry(input))
         return json(ok)
       },
     }),
