@@ -1,7 +1,8 @@
 import { RegistryError } from '../kit/index.ts'
 import type { FeeMarket } from './fees.ts'
 import { hexOf } from '../../core/verify/chain/rlp.ts'
-import { asQuantity, hash, isObject, object, quantity, safeQuantity, type JsonObject, type RpcSession } from './rpc.ts'
+import type { RpcSession } from './rpc.ts'
+import { asQuantity, hash, isObject, object, quantity, safeQuantity, type JsonObject } from './values.ts'
 
 /** If a chain calls no block finalized, this many confirmations count as settled. */
 export const SETTLED_CONFIRMATIONS = 128

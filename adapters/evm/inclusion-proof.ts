@@ -4,7 +4,8 @@ import { headerOf } from '../../core/verify/chain/header.ts'
 import { hexOf, keccak256 } from '../../core/verify/chain/rlp.ts'
 import { buildTransactionTrie } from '../../core/verify/chain/trie.ts'
 import { loadEthers, type Ethers } from './ethers.ts'
-import { isObject, type JsonObject, type RpcSession } from './rpc.ts'
+import type { RpcSession } from './rpc.ts'
+import { isObject, type JsonObject } from './values.ts'
 
 interface ConfirmedTransaction {
   readonly chainId: number

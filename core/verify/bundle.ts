@@ -15,7 +15,7 @@ import {
   type ReceiptClaims,
 } from './claims.ts'
 import { witnessedText } from './cosignatures.ts'
-import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './event.ts'
+import { deletionIn, holdsFile, verifyEvents, type VerifiedBundleEvent } from './history.ts'
 import { parsePolicy, type Policy } from './policy.ts'
 import { verifyReceipts, type VerifiedReceipt } from './receipts.ts'
 import { Run, type VerifyBundleOptions } from './run.ts'

@@ -31,7 +31,8 @@ export { BUNDLE_FORMAT, EXPORT_FORMAT, MAX_BUNDLE_LENGTH } from '../commitment/b
 export type { ShownAnchor } from './shown.ts'
 export { verifyAnchorProof, type VerifiedAnchor } from './anchors.ts'
 export { holdsTokens, type TokenVerifier } from './token-verifier.ts'
-export { HistoryCheck, verifyEvent, type VerifiedEvent } from './event.ts'
+export { verifyEvent, type VerifiedEvent } from './event.ts'
+export { HistoryCheck } from './history.ts'
 export { logKeysOf, verifyLog, verifySignedCheckpoint, type LogKey, type VerifiedLog } from './log.ts'
 export type { KeyEntry, LogPrefix } from './log-reading.ts'
 export {

@@ -4,14 +4,13 @@ import { equalBytes } from '../../bytes.ts'
 import type { ValidationData } from '../../ports/index.ts'
 import { withParserErrors, HASHES, isKeyFor, isSignature, schemeOf } from './asn1.ts'
 import {
-  buildPath,
   readableCertificates,
   keyProblem,
   signatureCost,
   timestampingProblem,
   type Certificate,
-  type Path,
 } from './certificate.ts'
+import { buildPath, type Path } from './path.ts'
 import { PARSE_COST, SignatureBudget } from '../untrusted.ts'
 import {
   MAX_VALIDATION_DATA_BYTES,

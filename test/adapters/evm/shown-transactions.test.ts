@@ -4,7 +4,7 @@ import { keccak256, SigningKey } from 'ethers/crypto'
 import { Transaction, type TransactionLike } from 'ethers/transaction'
 import { loadEthers } from '../../../adapters/evm/ethers.ts'
 import { encodeShownTransaction } from '../../../adapters/evm/inclusion-proof.ts'
-import type { JsonObject } from '../../../adapters/evm/rpc.ts'
+import type { JsonObject } from '../../../adapters/evm/values.ts'
 
 const key = new SigningKey(`0x${'17'.repeat(32)}`)
 const hex = (value: bigint | number | string): string => `0x${BigInt(value).toString(16)}`

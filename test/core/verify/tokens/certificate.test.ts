@@ -6,7 +6,6 @@ import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 import { concatBytes } from '../../../../core/bytes.ts'
 import {
-  buildPath,
   certificateProblem,
   extendedKeyUsage,
   keyProblem,
@@ -16,6 +15,7 @@ import {
   timestampingProblem,
   type Certificate,
 } from '../../../../core/verify/tokens/certificate.ts'
+import { buildPath } from '../../../../core/verify/tokens/path.ts'
 import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
 import {
   authorityNamed,

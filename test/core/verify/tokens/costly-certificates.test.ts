@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 import * as asn1js from 'asn1js'
 import * as pkijs from 'pkijs'
 import {
-  buildPath,
   isNamedAsIssuer,
   parseCertificate,
   subjectKeyIdentifier,
   type Certificate,
 } from '../../../../core/verify/tokens/certificate.ts'
+import { buildPath } from '../../../../core/verify/tokens/path.ts'
 import { parseToken, signedAttributes, signingCertificate } from '../../../../core/verify/tokens/token.ts'
 import { certificatesIn } from '../../../../core/verify/tokens/timestamp.ts'
 import { SignatureBudget } from '../../../../core/verify/untrusted.ts'
