@@ -36,7 +36,7 @@ export function filesBelow(path) {
 }
 
 /** Whether an output is missing or older than one of its inputs. */
-export function isStale(output, inputs) {
+function isStale(output, inputs) {
   if (!existsSync(join(root, output))) return true
   const madeAt = statSync(join(root, output)).mtimeMs
   return inputs.flatMap(filesBelow).some((path) => statSync(join(root, path)).mtimeMs > madeAt)

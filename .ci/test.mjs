@@ -1,4 +1,4 @@
-// Runs the tests with node:test. The folder of a test says when it runs:
+// Builds what is stale, and runs the tests of dist/ with node:test. The folder of a test says when it runs:
 //
 //   test/services/   needs a service, a browser, another program, or processes of the server: `npm run test:services`
 //   elsewhere        needs only Node and this repository: `npm test`
@@ -6,10 +6,12 @@
 // A process runs all tests of a folder, because loading the product takes longer than most tests. A file that changes
 // what its process shares, or measures it, says why in its first line ("// Own process: ...") and gets one of its own.
 //
-//   node .ci/test.mjs [--services] [--built] [PART...]
+//   node .ci/test.mjs [--services] [--source] [PART...]
 //
-// PART: runs only the files whose path contains one of these texts. --built: runs dist/ instead of the sources.
+// PART: runs only the files whose path contains one of these texts. --source: runs the sources through tsx, which
+// compiles them again in each process: the tests, and the servers, commands and workers that they start.
 // If the variable CI is set, a skipped test is a failure, unless an adapter does not offer what a contract would test.
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
@@ -20,11 +22,11 @@ import { parseArgs } from 'node:util'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const { values: flags, positionals: parts } = parseArgs({
-  options: { services: { type: 'boolean', default: false }, built: { type: 'boolean', default: false } },
+  options: { services: { type: 'boolean', default: false }, source: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const folder = join(root, flags.built ? 'dist/test' : 'test')
-const ending = flags.built ? '.test.js' : '.test.ts'
+const folder = join(root, flags.source ? 'test' : 'dist/test')
+const ending = flags.source ? '.test.ts' : '.test.js'
 /** Folders with fewer files run in the process of the folder above them. */
 const MIN_FILES = 6
 /** Only ends a process that hangs: a slow machine must not fail a test. */
@@ -39,6 +41,10 @@ const LEFT_OUT = flags.services
       'the packed package: npm run check:package',
     ]
 
+const program = flags.source && !flags.services ? 'generate.mjs' : 'build.mjs'
+const { status } = spawnSync(process.execPath, [join(root, '.ci', program), '--if-stale'], { stdio: 'inherit' })
+if (status !== 0) process.exit(1)
+
 const isService = (path) => path.startsWith(`services${sep}`)
 const all = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith(ending))
 const isNamed = (path) => parts.length === 0 || parts.some((part) => `test/${path}`.includes(part))
@@ -46,7 +52,8 @@ const paths = all.filter((path) => isService(path) === flags.services && isNamed
 
 /** Returns lists of files that run in one process each, the largest first: none of them runs alone at the end. */
 function groupsOf(files) {
-  const own = files.filter((path) => readFileSync(join(folder, path), 'utf8').startsWith('// Own process:'))
+  // The compiler can put a function of its own above the first line.
+  const own = files.filter((path) => /^\/\/ Own process:/m.test(readFileSync(join(folder, path), 'utf8')))
   const shared = files.filter((path) => !own.includes(path))
   const topOf = (path) =>
     path
@@ -76,7 +83,7 @@ const files = groupsOf(paths).map((group, i) => {
 })
 
 // The processes of the tests get the flags of this one.
-if (!flags.built) process.execArgv.push('--conditions=source', '--import', import.meta.resolve('tsx'))
+if (flags.source) process.execArgv.push('--conditions=source', '--import', import.meta.resolve('tsx'))
 const skipped = []
 const isMissing = (line) => !line.includes(': not offered: ')
 let failed = 0
