@@ -37,12 +37,12 @@ export interface EntryStatus {
 type Positions = readonly (number | undefined)[]
 
 export interface LogReaderOptions {
-  /** Tiles kept in memory, at most 16,352 bytes each. Default 512: 8 MiB. */
-  readonly maxCachedTiles?: number
   /** Whether witnesses cosign the log. Default false. */
   readonly hasWitnesses?: boolean
 }
 
+/** At most 16,352 bytes each: 8 MiB. */
+const MAX_CACHED_TILES = 512
 /** About 400 bytes each: 1.6 MiB. */
 const MAX_CACHED_BATCHES = 4_096
 
@@ -63,7 +63,7 @@ export class LogReader {
   readonly #toAttest: EntrySearch
   #anchors: AnchorState | undefined
 
-  constructor(records: RecordStore, { maxCachedTiles = 512, hasWitnesses = false }: LogReaderOptions = {}) {
+  constructor(records: RecordStore, { hasWitnesses = false }: LogReaderOptions = {}) {
     this.#records = records
     this.#toSeal = new EntrySearch(records, opensBatch)
     this.#toAttest = new EntrySearch(records, needsAttestation)
@@ -72,7 +72,7 @@ export class LogReader {
       { rangeFrom: logKeys.batchesFrom, startOf: ({ start }) => start, sizeOf: ({ end }) => end },
       MAX_CACHED_BATCHES,
     )
-    const tiles = new StoredTiles(records, maxCachedTiles)
+    const tiles = new StoredTiles(records, MAX_CACHED_TILES)
     this.sealed = new SealedTiles(records, tiles)
     this.tree = new SealedTree(records, tiles)
     this.checkpoints = new Checkpoints(records, hasWitnesses)

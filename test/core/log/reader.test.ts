@@ -137,35 +137,6 @@ describe('the log reader', () => {
     assert.deepEqual(records.gets.at(-1), [logKeys.tile(0, 1)])
   })
 
-  it('reads a partial tile again if it needs more nodes than are cached', async () => {
-    const { bench, entries } = await sealedAt(10)
-    const { reader } = bench
-    await reader.tree.rootAt(10)
-    const sealer = await bench.start()
-    const all = [...entries, ...(await bench.append(300))]
-    await sealer.sealNow()
-    assert.deepEqual(await reader.tree.rootAt(310), rootFromNodes(310, nodeTable(all)))
-    assert.deepEqual(await reader.tree.rootAt(10), rootFromNodes(10, nodeTable(all)))
-    assert.equal((await reader.sealed.hashes(0, 0, 256))?.length, 8_192)
-  })
-
-  it('keeps a bounded number of tiles, and returns copies', async () => {
-    const { bench } = await sealedAt(3_000)
-    const records = counting(bench.records)
-    const reader = new LogReader(records, { maxCachedTiles: 2 })
-    const positions = [0, 300, 600, 900, 0, 300]
-    const proofs = []
-    for (const position of positions) proofs.push(await reader.tree.inclusionProof(position, 3_000))
-    assert.deepEqual(proofs.slice(4), proofs.slice(0, 2))
-    assert.ok(records.gets.length >= 6)
-    const unbounded = new LogReader(bench.records)
-    const [proof] = [await unbounded.tree.inclusionProof(5, 3_000)]
-    const before = proof.map((hash) => hash.slice())
-    for (const hash of proof) hash.fill(0)
-    ;(await unbounded.sealed.hashes(0, 0, 256))?.fill(0)
-    assert.deepEqual(await unbounded.tree.inclusionProof(5, 3_000), before)
-  })
-
   it('finds the status of many entries with one look-up of positions and few of batches', async () => {
     const sizes = Array.from({ length: 50 }, (_, i) => 20 * (i + 1))
     const { bench, entries } = await sealedAt(...sizes)

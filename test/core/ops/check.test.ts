@@ -43,30 +43,6 @@ describe('the differences of a check', () => {
     })
 })
 
-it('a listing goes on behind what is damaged, in both orders', async () => {
-  const stored = new MemoryRecords()
-  await stored.commit({ writes: ['a', 'b', 'c'].map((key) => ({ key, value: new Uint8Array(1) })) })
-  const records = decorateRecords(stored, {
-    async *list(range) {
-      for await (const entry of stored.list(range)) {
-        if (entry.key === 'b') throw new DamagedValueError('b')
-        yield entry
-      }
-    },
-  })
-  const check = new Check(records, { onDifference: () => undefined })
-  for (const [reverse, expected] of [
-    [false, ['a', 'c']],
-    [true, ['c', 'a']],
-  ] as const) {
-    const entries = await arrayOf(check.records.list({ gte: 'a', lt: 'd', reverse }))
-    assert.deepEqual(
-      entries.map(({ key }) => key),
-      expected,
-    )
-  }
-})
-
 it('a listing fails if it meets damage outside of its range, behind which it cannot go on', async () => {
   let lists = 0
   const stored = new MemoryRecords()

@@ -26,14 +26,6 @@ describe('a record that the store has lost', () => {
     await rejectsWith('CORRUPT', registry.evidences.files(scope, 'e-1'))
   })
 
-  it('is not left out of a list with a filter', async (fixture) => {
-    const { registry, scope, evidence } = fixture
-    await evidence({ owner: 'Ada' })
-    const { id } = (await registry.evidences.get(scope, 'e-1')).evidence
-    await lose(fixture, keys.evidence(COMPANY, id))
-    await rejectsWith('CORRUPT', registry.evidences.list(scope, { owner: 'Ada' }))
-  })
-
   it('is not left out of the erasures', async (fixture) => {
     const { registry, scope, stores, evidence } = fixture
     await evidence()

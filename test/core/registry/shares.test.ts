@@ -191,6 +191,7 @@ describe('a share', () => {
       { fields: ['nam'] },
       { files: ['x'] },
       { more: 1 },
+      { expiresAt: inDays(-1) },
       { files: 'none' },
     ])
       await rejectsWith('VALIDATION_ERROR', shares.create(scope, 'e-1', { ...input, ...wrong } as never))
