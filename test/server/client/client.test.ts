@@ -234,24 +234,6 @@ describe('the client', () => {
     await assert.rejects(client.livez({}, { signal: AbortSignal.abort(new Error('too late')) }), /too late/)
   })
 
-  it('creates an evidence once, although the response to the first attempt was lost', async () => {
-    let attempts = 0
-    const lossy = clientOf({
-      apiKey: company().keys.U,
-      retry: { firstPauseMs: 1 },
-      fetch: async (url, init) => {
-        const response = await fetch(url, init)
-        if (attempts++ > 0) return response
-        await response.arrayBuffer()
-        throw new TypeError('the connection broke')
-      },
-    })
-    const images = [{ name: 'a.txt', content: 'A' }]
-    const { id } = await lossy.createEvidence({ ...golf, externalId: 'once', images })
-    assert.deepEqual([attempts, (await client.getEvidence({ externalId: 'once' })).object.id], [2, id])
-    assert.equal((await client.listEvidenceFiles({ externalId: 'once' })).dt.length, 1)
-  })
-
   it('runs the example of its README', async (t) => {
     const readme = readFileSync(join(root, 'server/client/README.md'), 'utf8')
     const [, program = ''] = /```js\n([^]*?)```/.exec(readme) ?? []

@@ -4,7 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import type { Bundle } from '../../../core/index.ts'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { freePort } from '../../support/ports.ts'
 import { programArgs } from '../../support/repository.ts'
@@ -146,29 +145,6 @@ describe('the commands for people who have files', () => {
     const [later = ''] = (await save('late', '--wait', '100000')).files
     assert.equal(later, path('saved/late~2.evidence.json'))
     assert.equal(await readFile(path('saved/late.evidence.json'), 'utf8'), proof)
-
-    // What was not stamped yet proves nothing, and is replaced by what does.
-    const unsealed = JSON.stringify({ ...(JSON.parse(proof) as object), checkpoints: [] })
-    await writeFile(later, 'another file')
-    await writeFile(path('saved/late.evidence.json'), unsealed)
-    assert.deepEqual((await save('late')).files, [path('saved/late~3.evidence.json')])
-    await acme.service.until(() => {
-      const { sealedSize, anchoredSize } = acme.service.registry.status()
-      return anchoredSize === sealedSize
-    }, 'all is anchored')
-    const saved = path('saved/late~3.evidence.json')
-    const whole = JSON.parse(await readFile(saved, 'utf8')) as Bundle
-    const withoutAnchors = whole.checkpoints.map((checkpoint) => ({ ...checkpoint, anchors: [] }))
-    for (const checkpoints of [[], withoutAnchors]) {
-      await writeFile(saved, JSON.stringify({ ...whole, checkpoints }))
-      assert.deepEqual((await save('late')).files, [saved])
-      const { checkpoints: replaced } = JSON.parse(await readFile(saved, 'utf8')) as Bundle
-      assert.ok(replaced.some(({ anchors }) => anchors.length > 0))
-    }
-    assert.deepEqual(
-      [await readFile(later, 'utf8'), await readFile(path('saved/late.evidence.json'), 'utf8')],
-      ['another file', unsealed],
-    )
   })
 
   it('say why the service is not reached, and show no key that cannot be sent', async () => {

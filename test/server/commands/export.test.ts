@@ -58,17 +58,6 @@ describe('evidence-registry export', () => {
       assert.match((await ends(2, runCli(args, {}))).stderr, /a backup is a directory/)
   })
 
-  it('is incomplete if it is cut off, and refuted by verify if a line is missing', async () => {
-    await run(['--to', path('whole.ndjson'), '--json'])
-    const lines = (await readFile(path('whole.ndjson'), 'utf8')).split('\n')
-    await writeFile(path('cut.ndjson'), lines.slice(0, 10).join('\n'))
-    const cut = await ends(2, verify('cut.ndjson'))
-    assert.match(cut.stdout, /\nline 10: incomplete: 9 of 50 evidences, all that are there hold \(export\.cut-off\)\n/)
-    await writeFile(path('changed.ndjson'), lines.toSpliced(7, 1).join('\n'))
-    const changed = await ends(1, verify('changed.ndjson'))
-    assert.match(changed.stdout, /\nline 8: refuted: Evidence 7 is missing before it \(export\.order\)\n/)
-  })
-
   it('ends with 1 if the service refuses it, and with 2 for wrong use', async () => {
     const refused = await run(['--to', path('x.ndjson')], 'no-key-of-this-company')
     assert.deepEqual([refused.code, refused.stdout], [1, ''])

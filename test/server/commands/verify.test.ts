@@ -177,7 +177,7 @@ describe('evidence-registry verify', () => {
 
   it('ends with 2 for a file that is not a bundle', async () => {
     await save('proof.json', { status: 'ok', txId: bundle.subject.txId })
-    for (const name of ['proof.json', 'policy.json', 'policy.txt', 'original']) {
+    for (const name of ['proof.json', 'original']) {
       const { code, stdout, stderr } = await verify(path(name), '--policy', path('policy.json'))
       assert.deepEqual([code, stdout], [2, ''], name)
       assert.match(stderr, /^evidence-registry verify: .* is not a proof bundle \(it does not have the format /)
@@ -231,7 +231,8 @@ describe('evidence-registry verify', () => {
     }
     const eve = Buffer.concat([Buffer.from(text.replace('Ada', 'Eve')), Buffer.of(0xff, 0x0a)])
     await writeFile(path('bytes.ndjson'), eve)
-    await ends(1, verify('--export', path('bytes.ndjson'), '--policy', path('policy.json')))
+    const refuted = await ends(1, verify('--export', path('bytes.ndjson'), '--policy', path('policy.json')))
+    assert.match(refuted.stdout, /\nline 2: refuted: .* \(event\.text-differs\)\n/)
     const crlf = text.replaceAll('\n', '\r\n')
     for (const content of [text, crlf, `\uFEFF${crlf}`, `${text}\n`, `${crlf}\r\n`, text.slice(0, -1)])
       assert.match((await ends(0, run(content))).stdout, /^acme\.evidence\.ndjson: PROVEN\n/)
@@ -259,12 +260,9 @@ describe('evidence-registry verify', () => {
 
   it('ends with 2 and a hint for what is not JSON, and reads files with a byte order mark', async () => {
     const text = JSON.stringify(bundle)
-    const utf16 = Buffer.from(text, 'utf16le')
     const cases: readonly (readonly [string | Buffer, RegExp])[] = [
       [`HTTP/1.1 200 OK\r\nX: y\r\n\r\n${text}`, /headers of a response: save it again, without -i/],
-      [utf16, /UTF-16: save it as UTF-8/],
-      [Buffer.concat([Buffer.of(0xff, 0xfe), utf16]), /it is not text in UTF-8/],
-      [`<pre>${text}</pre>`, /it is not JSON/],
+      [Buffer.of(0xff, 0xfe, ...Buffer.from(text, 'utf16le')), /it is not text in UTF-8/],
     ]
     for (const [content, hint] of cases) {
       await writeFile(path('other.json'), content)

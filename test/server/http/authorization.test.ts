@@ -97,15 +97,6 @@ describe('authorization: each endpoint with each kind of key', () => {
     })
   }
 
-  it('rejects the key of a deactivated source system', async () => {
-    await acme.service.ok('updateSourceSystem', {
-      key: other().keys.A,
-      params: { COMPANY_ID: 'other', SYSTEM_ID: other().systems.R },
-      json: { active: false },
-    })
-    isUnauthorized(await acme.service.call('listCategories', { key: other().keys.R, params: { COMPANY_ID: 'other' } }))
-  })
-
   it('is decided before the body and the query are read', async () => {
     const broken = { json: '{broken', query: { unknown: '1' } }
     isUnauthorized(await send('createCategory', broken))
