@@ -25,28 +25,33 @@ describe('anchoring', () => {
     const sealing = await open()
     const chain = new ScriptedChain()
     const sealer = await sealing.start({ anchor: chain, ...options }, records?.(sealing.records) ?? sealing.records)
+    /** Appends an event, seals it, and returns the tree's size. */
+    const seal = async (): Promise<number> => {
+      await sealing.seal(sealer, 1)
+      await sealing.clock.advance(1)
+      return (await sealing.reader.tree.head()).size
+    }
+    /** Mines blocks and lets the sealer poll, until all anchors can be confirmed. */
+    const confirm = async (rounds = 8, on = chain): Promise<void> => {
+      for (let i = 0; i < rounds; i++) {
+        await sealing.clock.advance(2_000)
+        on.mine()
+      }
+      await sealing.clock.advance(2_000)
+    }
     return {
       sealing,
       chain,
       sealer,
-      /** Appends an event, seals it, and returns the tree's size. */
-      seal: async (): Promise<number> => {
-        await sealing.append(1)
-        await sealer.sealNow()
-        await sealing.clock.advance(1)
-        return (await sealing.reader.tree.head()).size
+      seal,
+      confirm,
+      sealAndConfirm: async (): Promise<void> => {
+        await seal()
+        await confirm()
       },
       head: async (): Promise<Omit<AnchorHeadRecord, 'accounts'>> => {
         const { accounts: _, ...head } = await sealing.reader.anchorHead()
         return head
-      },
-      /** Mines blocks and lets the sealer poll, until all anchors can be confirmed. */
-      confirm: async (rounds = 8, on = chain): Promise<void> => {
-        for (let i = 0; i < rounds; i++) {
-          await sealing.clock.advance(2_000)
-          on.mine()
-        }
-        await sealing.clock.advance(2_000)
       },
     }
   }
@@ -91,16 +96,14 @@ describe('anchoring', () => {
   })
 
   it('says once that others have used the account, until that is confirmed, and goes on', async () => {
-    const { sealing, chain, sealer: first, seal, confirm } = await openAnchorFixture()
-    await seal()
-    await confirm()
+    const { sealing, chain, sealer: first, sealAndConfirm, confirm } = await openAnchorFixture()
+    await sealAndConfirm()
     await first.close()
     const ownBefore = [...chain.broadcasts]
     chain.foreignUse = { message: 'The account was used', uses: 2 }
 
     const sealer = await sealing.start({ anchor: chain })
-    await sealing.append(1)
-    await sealer.sealNow()
+    await sealing.seal(sealer, 1)
     await sealing.clock.advance(600_000)
     assert.deepEqual(chain.ownRefs, ownBefore)
     await confirm()
@@ -146,10 +149,9 @@ describe('anchoring', () => {
   })
 
   it('waits for the interval between two anchors', async () => {
-    const { sealing, chain, seal, confirm } = await openAnchorFixture(undefined, { anchorIntervalMs: 600_000 })
+    const { sealing, chain, sealAndConfirm, seal } = await openAnchorFixture(undefined, { anchorIntervalMs: 600_000 })
     await seal()
-    await seal()
-    await confirm()
+    await sealAndConfirm()
     assert.equal(chain.prepared.length, 1)
     await sealing.clock.advance(600_000)
     assert.equal(chain.prepared.length, 2)
@@ -161,16 +163,13 @@ describe('anchoring', () => {
     [7_200, 4],
   ] as const)
     it(`costs no further transaction within an interval if the clock is set back by ${seconds} s`, async () => {
-      const { sealing, chain, seal, confirm } = await openAnchorFixture(undefined, {
+      const { sealing, chain, sealAndConfirm, seal } = await openAnchorFixture(undefined, {
         anchorIntervalMs: 60_000,
         anchorReplaceAfterMs: 30_000,
       })
       await seal()
       sealing.clock.set(sealing.clock.now() - seconds * 1_000)
-      for (let i = 0; i < 8; i++) {
-        await seal()
-        await confirm()
-      }
+      for (let i = 0; i < 8; i++) await sealAndConfirm()
       // In 144 s: one at once, then one each minute, and the one that a clock two hours ahead does not delay.
       assert.equal(chain.broadcasts.length, transactions)
       assert.equal(chain.mined, transactions)
@@ -200,9 +199,10 @@ describe('anchoring', () => {
   })
 
   it('makes no anchor for receipts of erasures alone, and says that only the next event waits', async () => {
-    const { sealing, chain, sealer, seal, confirm } = await openAnchorFixture(undefined, { anchorIntervalMs: 60_000 })
-    await seal()
-    await confirm()
+    const { sealing, chain, sealer, sealAndConfirm, seal } = await openAnchorFixture(undefined, {
+      anchorIntervalMs: 60_000,
+    })
+    await sealAndConfirm()
     await sealing.erase(1)
     await sealer.sealNow()
     await sealing.clock.advance(600_000)
@@ -329,12 +329,11 @@ describe('anchoring', () => {
   })
 
   it('continues if the chain rejects a transaction that it already has', async () => {
-    const { chain, sealer, seal, confirm } = await openAnchorFixture()
+    const { chain, sealer, sealAndConfirm } = await openAnchorFixture()
     chain.rejectsKnown = true
     chain.fail('broadcast', 'after')
     chain.fail('status', 'before')
-    await seal()
-    await confirm()
+    await sealAndConfirm()
     assert.equal(sealer.status().anchoredSize, 2)
     assert.equal(sealer.status().failures.anchor.count, 1)
   })
@@ -409,7 +408,7 @@ describe('anchoring', () => {
 
   it('applies no change of an anchor if another sealer has made one since', async () => {
     const isAppliedTwice: boolean[] = []
-    const { seal, confirm } = await openAnchorFixture((records) =>
+    const { sealAndConfirm } = await openAnchorFixture((records) =>
       decorateRecords(records, {
         async commit(commit) {
           const outcome = await records.commit(commit)
@@ -419,15 +418,13 @@ describe('anchoring', () => {
         },
       }),
     )
-    await seal()
-    await confirm()
+    await sealAndConfirm()
     assert.ok(isAppliedTwice.length >= 3 && !isAppliedTwice.includes(true))
   })
 
   it('sends a confirmed anchor again after a reorganization removed it', async () => {
-    const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
-    await seal()
-    await confirm()
+    const { sealing, chain, sealer, sealAndConfirm, confirm, head } = await openAnchorFixture()
+    await sealAndConfirm()
     const ref = (await sealing.reader.anchor(2))?.confirmation?.ref
     chain.reorganize(8)
     await sealing.clock.advance(20_000)
@@ -443,11 +440,9 @@ describe('anchoring', () => {
   })
 
   it('records the new block of an anchor that moved, and drops a smaller one', async () => {
-    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
-    await seal()
-    await confirm()
-    await seal()
-    await confirm()
+    const { sealing, chain, sealAndConfirm, head } = await openAnchorFixture()
+    await sealAndConfirm()
+    await sealAndConfirm()
     const [first, second] = chain.broadcasts as [string, string]
     assert.notEqual(first, second)
     // Only the second one is in the new branch.
@@ -482,11 +477,8 @@ describe('anchoring', () => {
   })
 
   it('leaves removed anchors to the outstanding one', async () => {
-    const { sealing, chain, seal, confirm, head } = await openAnchorFixture()
-    for (let i = 0; i < 2; i++) {
-      await seal()
-      await confirm()
-    }
+    const { sealing, chain, sealAndConfirm, seal, confirm, head } = await openAnchorFixture()
+    for (let i = 0; i < 2; i++) await sealAndConfirm()
     await seal()
     assert.equal((await head()).outstanding, 4)
     const { blockNumber = 0 } = (await sealing.reader.anchor(3))?.confirmation ?? {}
@@ -543,11 +535,8 @@ describe('anchoring', () => {
     ))
 
   it('no longer polls settled anchors', async () => {
-    const { sealing, chain, seal, confirm } = await openAnchorFixture()
-    for (let i = 0; i < 3; i++) {
-      await seal()
-      await confirm()
-    }
+    const { sealing, chain, sealAndConfirm } = await openAnchorFixture()
+    for (let i = 0; i < 3; i++) await sealAndConfirm()
     chain.height += 20
     await sealing.clock.advance(20_000)
     assert.deepEqual((await sealing.reader.anchorHead()).unsettled, [])
@@ -559,9 +548,8 @@ describe('anchoring', () => {
 
   it('continues on another chain, and keeps the anchors that the previous chain confirmed', async () => {
     for (const isNewer of [false, true]) {
-      const { sealing, chain, sealer, seal, confirm, head } = await openAnchorFixture()
-      await seal()
-      await confirm()
+      const { sealing, chain, sealer, sealAndConfirm, seal, confirm, head } = await openAnchorFixture()
+      await sealAndConfirm()
       await seal()
       assert.equal((await sealing.reader.anchorHead()).outstanding, 3)
       if (isNewer) await seal()

@@ -42,8 +42,7 @@ describe('the proofs of a batch', () => {
     // One event beside the key's entry, up to and across the edges of tiles, more than one engine call, and a single
     // event.
     for (const count of [1, 254, 1, 700, 12_345, 1]) {
-      await fixture.append(count)
-      await sealer.sealNow()
+      await fixture.seal(sealer, count)
       sealed.push(await fixture.reader.batchById((await fixture.reader.tree.head()).batchId ?? ''))
     }
     batches = sealed.filter((batch) => batch !== undefined)

@@ -39,8 +39,7 @@ describe('cosigning', () => {
 
   /** Adds an event, seals, and lets time pass until so many witnesses have cosigned the new tree. */
   async function grow(fixture: SealerFixture, sealer: Sealer, count: number): Promise<number> {
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     const { size } = await fixture.reader.tree.head()
     await until(async () => {
       const record = await cosigned(fixture, size)
@@ -72,10 +71,10 @@ describe('cosigning', () => {
       witnesses.map(({ vkey }) => vkey).toSorted(),
     )
     for (const { first: line, newest } of before.cosignatures) assert.equal(line, newest)
-    await until(async () => {
-      await fixture.clock.advance(MINUTE_MS)
-      return (await cosigned(fixture, size))?.cosignatures.every((each) => each.newest !== each.first) === true
-    })
+    await fixture.clock.advanceUntil(
+      MINUTE_MS,
+      async () => (await cosigned(fixture, size))?.cosignatures.every((each) => each.newest !== each.first) === true,
+    )
     const after = present(await cosigned(fixture, size))
     const lineOf = ({ cosignatures }: CosignedRecord, vkey: string) =>
       cosignatures.find((each) => each.vkey === vkey)?.first
@@ -88,8 +87,7 @@ describe('cosigning', () => {
     await grow(fixture, sealer, 1)
     const asked = first(witnesses).bodies.length
     const since = present(await readOne(fixture.records, logKeys.witnesses())).submittedAt
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await fixture.clock.advance(since + MINUTE_MS - 1 - fixture.clock.now())
     await sealer.close()
     await restart()
@@ -118,8 +116,7 @@ describe('cosigning', () => {
     first(witnesses).hangUp()
     await until(() => sealer.status().currentFailures.includes('WITNESS_FAILED'))
     assert.equal(sealer.status().witnesses[0]?.cosignedAt, null)
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     assert.ok(sealer.sealedSize > size)
     first(witnesses).mode = 'honest'
     await grow(fixture, sealer, 3)
@@ -151,12 +148,8 @@ describe('cosigning', () => {
       },
     })
     const sealer = await fixture.start({ witnesses }, records)
-    await fixture.append(1)
-    await sealer.sealNow()
-    await until(async () => {
-      await fixture.clock.advance(MINUTE_MS / 2)
-      return sealer.status().currentFailures.length > 0
-    })
+    await fixture.seal(sealer, 1)
+    await fixture.clock.advanceUntil(MINUTE_MS / 2, () => sealer.status().currentFailures.length > 0)
     assert.deepEqual(sealer.status().currentFailures, ['UNAVAILABLE'])
   })
 
@@ -168,10 +161,7 @@ describe('cosigning', () => {
       const size = await grow(fixture, sealer, 2)
       const right = present(forked.seen)
       Object.assign(forked, { mode, seen: { ...right, root: otherRoot } })
-      await until(async () => {
-        await fixture.clock.advance(MINUTE_MS)
-        return alarmsOf(sealer)[0] === 'WITNESS_OTHER_HISTORY'
-      })
+      await fixture.clock.advanceUntil(MINUTE_MS, () => alarmsOf(sealer)[0] === 'WITNESS_OTHER_HISTORY')
       assert.deepEqual(sealer.status().currentFailures, ['WITNESS_OTHER_HISTORY'])
       await sealer.close()
       const later = await restart()
@@ -208,12 +198,8 @@ describe('cosigning', () => {
       const size = await grow(fixture, sealer, 1)
       const right = first(witnesses).seen
       first(witnesses).seen = { ...tree, note }
-      await until(async () => {
-        await fixture.clock.advance(MINUTE_MS)
-        return alarmsOf(sealer)[0] === 'WITNESS_AHEAD'
-      })
-      await fixture.append(1)
-      await sealer.sealNow()
+      await fixture.clock.advanceUntil(MINUTE_MS, () => alarmsOf(sealer)[0] === 'WITNESS_AHEAD')
+      await fixture.seal(sealer, 1)
       assert.ok(sealer.sealedSize > size)
       first(witnesses).seen = right
       await grow(fixture, sealer, 1)
@@ -228,16 +214,11 @@ describe('cosigning', () => {
     const submitted: (number | undefined)[] = []
     later = async () => {
       submitted.push((await readOne(fixture.records, logKeys.witnesses()))?.size)
-      await fixture.append(1)
-      await sealer.sealNow()
+      await fixture.seal(sealer, 1)
       return sealer.sealedSize
     }
-    await fixture.append(1)
-    await sealer.sealNow()
-    await until(async () => {
-      await fixture.clock.advance(MINUTE_MS)
-      return submitted.length > 1
-    })
+    await fixture.seal(sealer, 1)
+    await fixture.clock.advanceUntil(MINUTE_MS, () => submitted.length > 1)
     assert.deepEqual(submitted, [2, 3], 'stored before it is submitted')
     assert.deepEqual([alarmsOf(sealer), sealer.status().currentFailures], [[null], []])
   })
@@ -264,10 +245,7 @@ describe('cosigning', () => {
       const forkedSize = of === 'a larger tree' ? size + 1_000 : size
       const note = await fixture.identity.signCheckpoint(forkedSize, otherRoot)
       first(witnesses).seen = { size: forkedSize, root: otherRoot, note }
-      await until(async () => {
-        await fixture.clock.advance(MINUTE_MS)
-        return sealer.isSetBack
-      })
+      await fixture.clock.advanceUntil(MINUTE_MS, () => sealer.isSetBack)
       await fixture.append(1)
       await assert.rejects(sealer.sealNow(), { code: 'LOG_BEHIND_SIGNED' })
       assert.equal((await fixture.reader.checkpoints.latest())?.size, size, of)
@@ -281,14 +259,10 @@ describe('cosigning', () => {
     const { fixture, sealer, witnesses } = await start(t, { count: 1, timeoutMs: 100 }, { timestampAuthority })
     first(witnesses).mode = 'dead'
     for (let round = 0; round < 6; round++) {
-      await fixture.append(1)
-      await sealer.sealNow()
+      await fixture.seal(sealer, 1)
       await fixture.clock.advance(MINUTE_MS / 3)
     }
-    await until(async () => {
-      await fixture.clock.advance(MINUTE_MS)
-      return sealer.status().stampedSize === sealer.sealedSize
-    })
+    await fixture.clock.advanceUntil(MINUTE_MS, () => sealer.status().stampedSize === sealer.sealedSize)
     const submitted = [...(await recordsOf(fixture.records, 'cs')).keys()].map((key) => key.slice(3))
     const stamped = [...(await recordsOf(fixture.records, 'st')).keys()].map((key) => key.slice(3))
     assert.ok(stamped.length > 1 && stamped.every((size) => submitted.includes(size)), String([stamped, submitted]))
@@ -302,10 +276,9 @@ describe('cosigning', () => {
     const startServer = (): Promise<Sealer> => fixture.start({ witnesses: asked }, shared)
     const [holder, other] = [await startServer(), await startServer()] as const
     const size = await grow(fixture, holder, 1)
-    await until(async () => {
-      await fixture.clock.advance(1_000)
-      return [holder, other].every((server) => server.status().witnesses[0]?.size === size)
-    })
+    await fixture.clock.advanceUntil(1_000, () =>
+      [holder, other].every((server) => server.status().witnesses[0]?.size === size),
+    )
     // The holder waits for a response. For the other server, the next two submissions would be due.
     witness.mode = 'dead'
     const before = witness.bodies.length
@@ -364,8 +337,7 @@ describe('cosigning', () => {
     })
     const sealer = await fixture.start({}, records)
     read.clear()
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await fixture.clock.advance(10 * MINUTE_MS)
     assert.deepEqual([read.has('th'), read.has('cs'), read.has('wi')], [true, false, false])
     assert.equal(await readOne(fixture.records, logKeys.witnesses()), undefined)

@@ -13,7 +13,7 @@ import { compileKernel } from '../../sealer/kernel/kernel.ts'
 import { SealerLease } from '../../sealer/lease.ts'
 import { assertNoSealer } from '../../sealer/no-sealer.ts'
 import { faultyRecords } from '../support/faulty-records.ts'
-import { ManualClock, settle, until } from '../support/manual-clock.ts'
+import { ManualClock, settle } from '../support/manual-clock.ts'
 import { FIXTURE_SECRET } from '../support/sealer-fixture.ts'
 import { appendsOf } from '../contract/record-store-pair.ts'
 import { testSigner } from '../support/test-signer.ts'
@@ -142,6 +142,14 @@ describe('the lease', () => {
 
 describe('several sealers', () => {
   before(compileKernel)
+  /** In steps, so that the sealers take turns. */
+  async function pass(clock: ManualClock, ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 250) {
+      await clock.advance(250)
+      await settle()
+    }
+  }
+
   async function start(
     t: TestContext,
     records: RecordStore,
@@ -166,10 +174,7 @@ describe('several sealers', () => {
     let events = 0
     const append = (): Promise<unknown> => records.commit({ append: appendsOf(sha256Of(u64((events += 1)))) })
     const sealedAfter = async (ms: number): Promise<number> => {
-      for (let passed = 0; passed < ms; passed += 250) {
-        await clock.advance(250)
-        await settle()
-      }
+      await pass(clock, ms)
       return (await reader.tree.head()).size
     }
     await append()
@@ -199,11 +204,7 @@ describe('several sealers', () => {
     const observer = await start(t, records, clock, head)
     await head.write({ size: 1, root: new Uint8Array(32).fill(9) })
     await records.commit({ append: appendsOf(sha256Of(u64(1))) })
-    await until(async () => {
-      await clock.advance(250)
-      await settle()
-      return observer.status().failures.seal.lastCode !== null
-    })
+    await clock.advanceUntil(250, () => observer.status().failures.seal.lastCode !== null)
     assert.equal(observer.status().failures.seal.lastCode, 'LOG_BEHIND_SIGNED')
     assert.equal((await head.read())?.size, 1)
   })
@@ -217,11 +218,7 @@ describe('several sealers', () => {
     const lost = { size: 9, root: new Uint8Array(32).fill(9) }
     await heads[0]?.write(lost)
     await records.commit({ append: appendsOf(sha256Of(u64(1))) })
-    await until(async () => {
-      await clock.advance(1_000)
-      await settle()
-      return second.isSetBack
-    })
+    await clock.advanceUntil(1_000, () => second.isSetBack)
     assert.ok(first.isSetBack)
     await first.close()
     await clock.advance(4 * LEASE_MS)
@@ -241,23 +238,17 @@ describe('several sealers', () => {
     }
     const reader = new LogReader(records)
     const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoints.ofSize(size)) !== undefined
-    const pass = async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += 250) {
-        await clock.advance(250)
-        await settle()
-      }
-    }
     const first = await start(t, records, clock, full)
     await records.commit({ append: appendsOf(sha256Of(u64(1))) })
-    await pass(10_000)
+    await pass(clock, 10_000)
     assert.deepEqual(first.status().currentFailures, ['UNAVAILABLE'])
     isFull = false
-    await pass(6_000)
+    await pass(clock, 6_000)
     assert.equal(await isSigned(2), true)
     isFull = true
     await start(t, records, clock, new MemorySignedHead())
     await records.commit({ append: appendsOf(sha256Of(u64(2))) })
-    await pass(10_000)
+    await pass(clock, 10_000)
     assert.equal(await isSigned(3), true)
   })
 
@@ -272,10 +263,7 @@ describe('several sealers', () => {
     const append = (n: number): Promise<unknown> => records.commit({ append: appendsOf(sha256Of(u64(n))) })
     const isSigned = async (size: number): Promise<boolean> => (await reader.checkpoints.ofSize(size)) !== undefined
     const signedWithin = async (size: number): Promise<boolean> => {
-      for (let seconds = 0; seconds < 600 && !(await isSigned(size)); seconds += 1) {
-        await clock.advance(1_000)
-        await settle()
-      }
+      for (let seconds = 0; seconds < 600 && !(await isSigned(size)); seconds += 1) await pass(clock, 1_000)
       return isSigned(size)
     }
     // It gets the lease, because it is alone.

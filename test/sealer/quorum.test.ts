@@ -49,8 +49,7 @@ describe('a quorum of timestamp authorities', () => {
     const { fixture, authorities, b, c } = opened
     for (const down of [b, c]) down.isDown = true
     const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).join() === 'a')
     return { ...opened, sealer }
   }
@@ -72,8 +71,7 @@ describe('a quorum of timestamp authorities', () => {
     const { fixture, authorities, c } = await openFixture()
     c.isDown = true
     const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(() => sealer.status().stampedSize === 2)
     const stampedAt = fixture.clock.now()
     const first = await fixture.reader.stampCovering(1)
@@ -82,10 +80,7 @@ describe('a quorum of timestamp authorities', () => {
     assert.equal(claimOf(first)?.token.genTime, stampedAt + 2_000)
     assert.equal((await recordsOf(fixture.records, 'sp')).size, 0)
     c.isDown = false
-    await until(async () => {
-      await fixture.clock.advance(1_000)
-      return (await fixture.reader.stampCovering(1))?.tokens.length === 3
-    })
+    await fixture.clock.advanceUntil(1_000, async () => (await fixture.reader.stampCovering(1))?.tokens.length === 3)
     const whole = await fixture.reader.stampCovering(1)
     assert.ok(whole)
     assert.deepEqual(namesIn(whole), ['a', 'b', 'c'])
@@ -105,8 +100,7 @@ describe('a quorum of timestamp authorities', () => {
     const { fixture, authorities, b, c } = await openFixture()
     for (const down of [b, c]) down.isDown = true
     const sealer = await fixture.start({ timestampAuthorities: authorities })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(async () => namesIn(await recordAt(fixture, logKeys.partialStamp(2))).length === 1)
     await fixture.clock.advance(10_000)
     assert.equal(sealer.status().stampedSize, 0)
@@ -120,8 +114,7 @@ describe('a quorum of timestamp authorities', () => {
     c.isDown = true
     const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
     for (let size = 2; size < 20; size = (await fixture.reader.tree.head()).size + 1) {
-      await fixture.append(1)
-      await sealer.sealNow()
+      await fixture.seal(sealer, 1)
       const { sealedSize } = sealer.status()
       await until(() => sealer.status().stampedSize === sealedSize)
       await fixture.clock.advance(1_000)
@@ -137,8 +130,7 @@ describe('a quorum of timestamp authorities', () => {
 
   it('claims nothing while it is not reached, keeps the tokens, and continues with the newest checkpoint', async () => {
     const { fixture, authorities, a, b, sealer } = await openWithOneToken()
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     const newest = (await fixture.reader.tree.head()).size
     await fixture.clock.advance(50_000)
     assert.equal(a.stamped, 1, 'the stamp waits for the others')
@@ -147,10 +139,7 @@ describe('a quorum of timestamp authorities', () => {
     assert.equal(await fixture.reader.stampCovering(1), undefined)
     assert.equal(sealer.status().stampedSize, 0)
     b.isDown = false
-    await until(async () => {
-      await fixture.clock.advance(5_000)
-      return sealer.status().stampedSize === newest
-    })
+    await fixture.clock.advanceUntil(5_000, () => sealer.status().stampedSize === newest)
     const stamp = await fixture.reader.stampCovering(1)
     assert.deepEqual([stamp?.size, namesIn(stamp)], [newest, ['a', 'b']])
     const kept = await recordAt(fixture, logKeys.partialStamp(2))
@@ -215,8 +204,7 @@ describe('a quorum of timestamp authorities', () => {
     b.validationData = [shared]
     const sealer = await fixture.start({ timestampAuthorities: authorities, quorum: 2 })
     for (const size of [2, 5]) {
-      await fixture.append(1)
-      await sealer.sealNow()
+      await fixture.seal(sealer, 1)
       await until(() => sealer.status().stampedSize === size)
     }
     const hashes = [shared, own].map(({ der }) => toHex(sha256(der))).toSorted()

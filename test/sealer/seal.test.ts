@@ -64,8 +64,7 @@ describe('sealing', () => {
 
   it('seals the log: one batch, its tiles, its checkpoint and the signed head', async () => {
     const { fixture, sealer } = await startSealer()
-    await fixture.append(9)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 9)
     const shown = (await batchesOf(fixture.records)).map(({ start, end }) => [start, end])
     assert.deepEqual(shown, [[0, 10]])
     const { sealedSize, logSize, lastBatchAt, failures } = sealer.status()
@@ -77,16 +76,14 @@ describe('sealing', () => {
     for (const size of [255, 256, 257, 511, 512, 513, 1_000]) {
       const whole = await openFixture()
       const sealer = await whole.start()
-      await whole.append(size - 1)
-      await sealer.sealNow()
+      await whole.seal(sealer, size - 1)
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: size - 2 }), { maxLength: 8 }), async (cuts) => {
           const cut = await SealerFixture.open()
           const other = await cut.start()
           let at = 0
           for (const end of [...cuts.sort((a, b) => a - b), size - 1]) {
-            await cut.append(end - at)
-            await other.sealNow()
+            await cut.seal(other, end - at)
             at = end
           }
           assert.deepEqual(await recordsOf(cut.records, 'ti'), await recordsOf(whole.records, 'ti'))
@@ -101,14 +98,10 @@ describe('sealing', () => {
 
   it('crosses the edge of the third tile level: 65,535, 65,536 and 65,537 leaves, and one batch of all', async () => {
     const { fixture, sealer } = await startSealer({ maxLeaves: 100_000 })
-    for (const add of [65_534, 1, 1]) {
-      await fixture.append(add)
-      await sealer.sealNow()
-    }
+    for (const add of [65_534, 1, 1]) await fixture.seal(sealer, add)
     const once = await openFixture()
     const other = await once.start({ maxLeaves: 100_000 })
-    await once.append(65_536)
-    await other.sealNow()
+    await once.seal(other, 65_536)
     assert.deepEqual(await recordsOf(fixture.records, 'ti'), await recordsOf(once.records, 'ti'))
     assert.equal((await recordsOf(once.records, 'ti')).size, 256 + 1 + 1)
     // Proofs from tiles across all three levels.
@@ -128,8 +121,7 @@ describe('sealing', () => {
 
   it('reads a bounded number of entries and records, also in a large tree', async () => {
     const { fixture, sealer } = await startSealer()
-    await fixture.append(20_000)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 20_000)
     let entries = 0
     let tiles = 0
     const counting = decorateRecords(fixture.records, {
@@ -139,8 +131,7 @@ describe('sealing', () => {
     })
     const second = await fixture.start({}, counting)
     ;[entries, tiles] = [0, 0]
-    await fixture.append(3)
-    await second.sealNow()
+    await fixture.seal(second, 3)
     assert.ok(entries <= 255 + 3 + 16 + 256, `${entries} entries`)
     assert.ok(tiles <= 16, `${tiles} tiles`)
   })
@@ -209,8 +200,7 @@ describe('sealing', () => {
       close: () => inline.close(),
     }
     const sealer = await fixture.start({ maxLeaves: 256, engine })
-    await fixture.append(4 * 256 - 1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 4 * 256 - 1)
     // Each row once: the tiles hashed in advance are used.
     assert.deepEqual(rows, [256, 256, 256, 256])
     for (failing of ['ENGINE_FAILED', 'UNAVAILABLE'] as const) {
@@ -239,8 +229,7 @@ describe('sealing', () => {
 
   it('keeps a batch open no longer if the clock is set back, and batch times never decrease', async () => {
     const { fixture, sealer } = await startSealer({ maxWaitMs: 5_000 })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await fixture.append(1)
     sealer.notify()
     await settle()
@@ -258,11 +247,9 @@ describe('sealing', () => {
 
   it('signs with a new key from the batch on that holds its entry', async () => {
     const { fixture, sealer } = await startSealer()
-    await fixture.append(2)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 2)
     await fixture.identity.rotateCheckpointKey()
-    await fixture.append(2)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 2)
     const [oldKey, newKey] = fixture.identity.keys.map(({ verifierKey }) => verifierKey) as [string, string]
     verifyCheckpoint((await fixture.reader.checkpoints.ofSize(3))?.note ?? '', oldKey)
     verifyCheckpoint((await fixture.reader.checkpoints.ofSize(6))?.note ?? '', newKey)
@@ -277,8 +264,7 @@ describe('sealing beside other processes', () => {
     const { records, clock } = fixture
     const other = await openLogIdentity({ records, clock, secret: FIXTURE_SECRET, signer: testSigner() })
     const added = await other.rotateCheckpointKey()
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     assert.equal(verifyCheckpoint((await fixture.reader.checkpoints.ofSize(3))?.note ?? '', added.verifierKey).size, 3)
   })
 
@@ -310,10 +296,8 @@ describe('sealing with faults', () => {
         // Each of the two batches is two commits: the batch, then its checkpoint.
         faulty.failCommit(nth, fault)
         const run = async (): Promise<void> => {
-          await fixture.append(3)
-          await sealer.sealNow()
-          await fixture.append(300)
-          await sealer.sealNow()
+          await fixture.seal(sealer, 3)
+          await fixture.seal(sealer, 300)
         }
         await assert.rejects(run(), { code: fault === 'before' ? 'UNAVAILABLE' : 'UNKNOWN_OUTCOME' })
         await sealer.close()
@@ -369,8 +353,7 @@ describe('sealing with faults', () => {
 
   it('rejects a log whose last entries are not the sealed ones', async () => {
     const { fixture, sealer } = await startSealer()
-    await fixture.append(10)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 10)
     await fixture.append(1)
     let isFlipped = false
     const flipped = decorateRecords(fixture.records, {
@@ -422,8 +405,7 @@ describe('sealing with faults', () => {
     }
     const failing: TreeEngine = { tiles: fail, failures: { count: 1, isFailing: true }, close: async () => {} }
     const { fixture, sealer } = await startSealer({ engine: failing })
-    await fixture.append(700)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 700)
     assert.equal(fixture.lines.filter(({ level }) => level === 'warn').length, 1)
     const { failures, currentFailures } = sealer.status()
     assert.deepEqual(failures.engine, { count: 1, lastCode: 'ENGINE_FAILED' })
@@ -436,8 +418,7 @@ describe('a signed head', () => {
 
   it('never signs two trees of one size or a smaller tree: LOG_BEHIND_SIGNED', async () => {
     const { fixture, sealer } = await startSealer()
-    await fixture.append(10)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 10)
     const signed = present(await fixture.signedHead.read())
     // A store that was set back to before the batch.
     const older = await openFixture(new MemoryRecords(), fixture.signedHead)
@@ -446,8 +427,7 @@ describe('a signed head', () => {
     const other = await openFixture(new MemoryRecords(), new MemorySignedHead())
     const otherSealer = await other.start()
     await other.append(4)
-    await other.append(8)
-    await otherSealer.sealNow()
+    await other.seal(otherSealer, 8)
     await other.signedHead.write(signed)
     await assert.doesNotReject(assertSigned(other), 'the same entries in other commits are the same tree')
     await other.signedHead.write({ size: 11, root: new Uint8Array(32) })

@@ -6,7 +6,7 @@ import { encodeUtf8, fromBase64, sha256, toHex } from '../../core/bytes.ts'
 import { entryOf, tokenOpening } from '../../core/commitment/log-entry.ts'
 import type { StampRecord } from '../../core/log/records.ts'
 import { verifyTimestamp } from '../../core/verify/tokens.ts'
-import { settle, until } from '../support/manual-clock.ts'
+import { until } from '../support/manual-clock.ts'
 import { recordsOf, type SealerFixture, sealerFixtures } from '../support/sealer-fixture.ts'
 import { ScriptedAuthority } from '../support/scripted-authority.ts'
 import { present } from '../support/present.ts'
@@ -65,8 +65,7 @@ describe('stamping', () => {
     const { fixture, authority } = await openFixture()
     const sealer = await fixture.start({ timestampAuthority: authority })
     for (const size of [3, 5, 7]) {
-      await fixture.append(size === 3 ? 2 : 1)
-      await sealer.sealNow()
+      await fixture.seal(sealer, size === 3 ? 2 : 1)
       await until(() => sealer.status().stampedSize === size)
       await assertStamped(fixture, size)
     }
@@ -84,8 +83,7 @@ describe('stamping', () => {
     const { fixture, authority } = await openFixture()
     const start = () => fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000, maxWaitMs: 500 })
     const first = await start()
-    await fixture.append(1)
-    await first.sealNow()
+    await fixture.seal(first, 1)
     await until(() => first.status().stampedSize === 2)
     await fixture.erase(40)
     first.notify()
@@ -95,21 +93,17 @@ describe('stamping', () => {
     const sealer = await start()
     await fixture.clock.advance(600_000)
     assert.deepEqual([authority.stamped, sealer.status().unsealedEvents, sealer.status().currentFailures], [1, 0, []])
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(() => sealer.status().stampedSize === 44)
   })
 
   it('waits for the interval between two stamps', async () => {
     const { fixture, authority } = await openFixture()
     const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(() => sealer.status().stampedSize === 2)
-    await fixture.append(1)
-    await sealer.sealNow()
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
+    await fixture.seal(sealer, 1)
     await fixture.clock.advance(59_000)
     assert.equal(authority.stamped, 1)
     await fixture.clock.advance(1_001)
@@ -131,8 +125,7 @@ describe('stamping', () => {
       const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
       for (let second = 0; second < 340; second += 10) {
         if (second === 10) fixture.clock.set(fixture.clock.now() - seconds * 1_000)
-        await fixture.append(1)
-        await sealer.sealNow()
+        await fixture.seal(sealer, 1)
         await fixture.clock.advance(10_000)
         await until(async () => (await recordsOf(fixture.records, 'st')).size === authority.calls)
       }
@@ -151,8 +144,7 @@ describe('stamping', () => {
     }
     const sealer = await fixture.start({ timestampAuthority: authority, tsaIntervalMs: 60_000 })
     await fixture.clock.advance(600_000)
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await fixture.clock.advance(170_000)
     fixture.clock.set(fixture.clock.now() - 86_400_000)
     assert.deepEqual(sealer.status().currentFailures, [])
@@ -186,36 +178,14 @@ describe('stamping', () => {
     assert.equal(sealer.status().failures.seal.count, 0)
   })
 
-  it('keeps one token if two sealers stamp the same checkpoint', async () => {
-    const { fixture, authority } = await openFixture()
-    await (await fixture.start()).close()
-    await fixture.append(1)
-    const sealer = await fixture.start()
-    await sealer.sealNow()
-    await sealer.close()
-    const both = await Promise.all([
-      fixture.start({ timestampAuthority: authority }),
-      fixture.start({ timestampAuthority: authority }),
-    ])
-    await until(() => both.every((each) => each.status().stampedSize === 2))
-    await settle()
-    assert.equal(await fixture.records.logSize(), 3)
-    await assertStamped(fixture, 2)
-    assert.ok(both.every((each) => each.status().failures.stamp.count === 0))
-  })
-
   it('rejects a response that stamps other data, and one that is not DER', async () => {
     const { fixture, authority } = await openFixture()
     const responses = [await local().stamp(encodeUtf8('other')), encodeUtf8('not DER')]
     authority.stamp = async (bytes) => responses.shift() ?? local().stamp(bytes)
     const sealer = await fixture.start({ timestampAuthority: authority })
-    await fixture.append(1)
-    await sealer.sealNow()
+    await fixture.seal(sealer, 1)
     await until(() => sealer.status().failures.stamp.lastCode === 'AUTHORITY_FAILED')
-    await until(async () => {
-      await fixture.clock.advance(1_000)
-      return sealer.status().stampedSize === 2
-    })
+    await fixture.clock.advanceUntil(1_000, () => sealer.status().stampedSize === 2)
     assert.deepEqual(sealer.status().failures.stamp, { count: 2, lastCode: 'VERIFICATION_FAILED' })
     await assertStamped(fixture, 2)
     await fixture.close()

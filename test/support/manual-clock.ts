@@ -70,6 +70,14 @@ export class ManualClock implements Clock {
     await settle()
   }
 
+  /** Lets `ms` pass again and again until the condition is true. */
+  advanceUntil(ms: number, isTrue: () => boolean | Promise<boolean>): Promise<void> {
+    return until(async () => {
+      await this.advance(ms)
+      return isTrue()
+    })
+  }
+
   #next(end: number): Sleeper | undefined {
     let next: Sleeper | undefined
     for (const sleeper of this.#sleepers)

@@ -57,6 +57,12 @@ export class SealerFixture {
     return entries
   }
 
+  /** Appends events, and seals them. */
+  async seal(sealer: Sealer, count: number): Promise<void> {
+    await this.append(count)
+    await sealer.sealNow()
+  }
+
   /** Appends receipts of erasures in one commit. */
   async erase(count: number): Promise<void> {
     const openings = Array.from({ length: count }, () => erasureOpening(sha256Of(u64(this.#events++))))

@@ -137,8 +137,7 @@ describe('a faulty timestamp authority', () => {
       const client = clientOf(isTimeout ? SHORT_TIMEOUT_MS : LONG_TIMEOUT_MS)
       const sealer = await bench.start({ timestampAuthority: client })
       faulty.misbehaviour = misbehaviour
-      await bench.append(1)
-      await sealer.sealNow()
+      await bench.seal(sealer, 1)
       await until(() => sealer.status().failures.stamp.count > 0)
       assert.equal(sealer.status().failures.stamp.lastCode, 'AUTHORITY_FAILED')
       const { err } = bench.lines.find(({ level }) => level === 'warn') as unknown as { readonly err: Error }
@@ -147,10 +146,7 @@ describe('a faulty timestamp authority', () => {
       assert.equal(faulty.requestCount, 1)
       await assertNothingStored()
       faulty.misbehaviour = undefined
-      await until(async () => {
-        await bench.clock.advance(1_000)
-        return sealer.status().stampedSize === 2
-      })
+      await bench.clock.advanceUntil(1_000, () => sealer.status().stampedSize === 2)
       const stamp = await bench.reader.stampCovering(2)
       const data = encodeUtf8(stamp?.checkpoint ?? '')
       const token = fromBase64(stamp?.tokens[0]?.token ?? '') as Uint8Array
@@ -177,8 +173,7 @@ describe('a faulty timestamp authority', () => {
   it('that asks for a pause is not asked before', async () => {
     const sealer = await bench.start({ timestampAuthority: clientOf() })
     faulty.misbehaviour = (_, reply) => void reply.writeHead(429, { 'Retry-After': '600' }).end()
-    await bench.append(1)
-    await sealer.sealNow()
+    await bench.seal(sealer, 1)
     await until(() => sealer.status().failures.stamp.count === 1)
     faulty.misbehaviour = undefined
     for (let second = 0; second < 599; second++) await bench.clock.advance(1_000)

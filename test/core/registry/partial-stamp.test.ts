@@ -4,7 +4,6 @@ import { LogReader } from '../../../core/log/reader.ts'
 import { verifyBundle } from '../../../core/verify/index.ts'
 import { tokens } from '../../../core/verify/tokens.ts'
 import { openBundleRegistry, type BundleRegistry } from '../../support/bundle-fixture.ts'
-import { until } from '../../support/manual-clock.ts'
 import { present } from '../../support/present.ts'
 import { withStatus } from '../../support/registry-fixture.ts'
 import { temporaryOfSuite } from '../../support/temporary.ts'
@@ -20,10 +19,10 @@ describe('a stamp that has no quorum yet', () => {
     present(registry.authorities[1]).isDown = true
     await registry.evidence()
     await registry.registry.sealNow()
-    await until(async () => {
-      await registry.clock.advance(2_000)
-      return (await new LogReader(registry.records).latestPartialStamp()) !== undefined
-    })
+    await registry.clock.advanceUntil(
+      2_000,
+      async () => (await new LogReader(registry.records).latestPartialStamp()) !== undefined,
+    )
     return registry
   }
   /** What proofs, lists and a bundle show of stamps. */

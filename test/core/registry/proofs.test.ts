@@ -94,10 +94,7 @@ describe('proofs', () => {
     assert.deepEqual(['anchor' in sealed.merkle, 'blockNumber' in sealed], [false, false])
 
     chain.isDown = false
-    await until(async () => {
-      await clock.advance(1_000)
-      return (await evidenceProof()).merkle.sendStatus === 'S'
-    })
+    await clock.advanceUntil(1_000, async () => (await evidenceProof()).merkle.sendStatus === 'S')
     assert.equal('anchor' in (await evidenceProof()).merkle, false, 'sent is not confirmed')
     // The stamp and the anchor are of checkpoints that are later than the batch.
     await registry.evidences.update(scope, 'e-1', { description: 'x' })

@@ -28,10 +28,7 @@ it('shows cosignatures in the checkpoint, in proofs and in bundles, and what a v
   const [unasked] = (await registry.log.policy()).witnesses
   assert.deepEqual(unasked?.ranges, [{ from: 3, until: null }], 'no tree so far was submitted')
   const published = async (): Promise<readonly string[]> => linesOf(await registry.log.publishedCheckpoint())
-  await until(async () => {
-    await clock.advance(60_000)
-    return (await published()).length === 3
-  })
+  await clock.advanceUntil(60_000, async () => (await published()).length === 3)
   const note = present(await registry.log.publishedCheckpoint())
   assert.equal(verifyCheckpoint(note, registry.log.verifierKey).size, 2)
   const proof = withStatus(await registry.proofs.evidence({ evidenceId: 'e-1' }), 'ok')
@@ -141,10 +138,7 @@ it('shows a checkpoint once it has a quorum, or each witness had its time', asyn
   const before = await note()
   second.mode = 'slow'
   await grow()
-  await until(async () => {
-    await clock.advance(10_000)
-    return first.seen?.size === registry.status().sealedSize
-  })
+  await clock.advanceUntil(10_000, () => first.seen?.size === registry.status().sealedSize)
   assert.equal(await note(), before)
   second.mode = 'honest'
   await until(async () => (await note()) !== before)
@@ -164,18 +158,12 @@ it('proves an event under a cosigned tree, too, if the stamped one has no quorum
   witness.mode = 'dead'
   await fixture.evidence()
   await registry.sealNow()
-  await until(async () => {
-    await clock.advance(1_000)
-    return registry.status().stampedSize === 2
-  })
+  await clock.advanceUntil(1_000, () => registry.status().stampedSize === 2)
   // The tree that was stamped must not be cosigned later.
   await fixture.evidence({ externalId: 'e-2' })
   await registry.sealNow()
   witness.mode = 'honest'
-  await until(async () => {
-    await clock.advance(60_000)
-    return registry.status().witnesses[0]?.cosignedAt !== null
-  })
+  await clock.advanceUntil(60_000, () => registry.status().witnesses[0]?.cosignedAt !== null)
   const bundle = await registry.proofs.bundle(scope, { externalId: 'e-1', fields: 'none', files: 'none' })
   const [stamped, cosigned] = bundle.checkpoints
   assert.deepEqual([stamped?.tokens.length, stamped?.cosignatures.length], [1, 0])

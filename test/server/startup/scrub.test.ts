@@ -7,7 +7,7 @@ import { createApp, listen } from '../../../server/index.ts'
 import { loadConfig } from '../../../server/settings/load.ts'
 import { openConfiguredRegistry } from '../../../server/startup/registry.ts'
 import { startConfiguredScrub } from '../../../server/startup/scrub.ts'
-import { ManualClock, until } from '../../support/manual-clock.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { VERSION } from '../../../server/version.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 import { silentLogger } from '../../support/silent-logger.ts'
@@ -57,10 +57,7 @@ async function open(t: TestContext, dataDir: string, env: Readonly<Record<string
 }
 
 const completePass = ({ clock, scrub }: Fixture): Promise<void> =>
-  until(async () => {
-    await clock.advance(10_000)
-    return scrub?.status().lastCompleteAt !== null
-  })
+  clock.advanceUntil(10_000, () => scrub?.status().lastCompleteAt !== null)
 
 const metric = async ({ url }: Fixture, name: string): Promise<number> => {
   const text = await (await fetch(`${url}/metrics`)).text()
