@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { startServer, stopChild, type ServerProcess } from '../../bench/run/child.ts'
 import { STORES } from '../../bench/peers/stores.ts'
+import { temporaryOfSuite } from '../support/temporary.ts'
 import { runBench } from './run-bench.ts'
 
-let directory: string
-before(async () => (directory = await mkdtemp(join(tmpdir(), 'evidence-peers-'))))
-after(() => rm(directory, { recursive: true, force: true }))
+const directory = temporaryOfSuite()
 
 describe('the benchmark peers', () => {
   it('says in one line how to get what is not installed', () => {

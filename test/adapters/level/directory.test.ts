@@ -105,19 +105,6 @@ const ALL_FILES = /^(CURRENT|MANIFEST.*|.*\.(log|ldb))$/
 
 describe('the owner of a store directory', () => {
   inDirectory()
-  it('is one store of this process at a time', async () => {
-    const store = await openLevelRecords(directory)
-    await put(store, 'a')
-    for (let i = 0; i < 3; i += 1)
-      await assert.rejects(openLevelRecords(directory), { code: 'STORE_LOCKED', message: /this process/ })
-    await assert.rejects(openLevelRecords(join(directory, '..', 'records', '.')), { code: 'STORE_LOCKED' })
-    assert.ok((await put(store, 'b')).ok)
-    await store.close()
-    const again = await openLevelRecords(directory)
-    assert.deepEqual(await keysOf(again), ['a', 'b'])
-    await again.close()
-  })
-
   it('is one process at a time, and the error names its pid', async () => {
     const store = await openLevelRecords(directory)
     const other = run('open')
@@ -227,20 +214,18 @@ describe('an open that loses data', () => {
     assert.equal(readdirSync(join(directory, 'db')).includes(logs[0] ?? ''), true)
   })
 
-  it('restores the files if LevelDB opens empty', async () => {
-    await writeStore()
-    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
-    await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT', message: /empty.*restored/s })
-    await assertComplete()
-  })
-
-  it('restores the files even if the high-water mark is missing', async () => {
-    await writeStore()
-    await rm(join(directory, 'witness'))
-    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
-    await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT' })
-    await assertComplete()
-  })
+  for (const [mark, change] of [
+    ['', async () => undefined],
+    [', also if the high-water mark is missing', (path: string) => rm(path)],
+    [', also if the high-water mark is torn', (path: string) => writeFile(path, '0000000')],
+  ] as const)
+    it(`restores the files if LevelDB opens empty${mark}`, async () => {
+      await writeStore()
+      await change(join(directory, 'witness'))
+      const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
+      await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT', message: /empty.*restored/s })
+      await assertComplete()
+    })
 
   it('restores the files if LevelDB fails to open', async () => {
     await writeStore()
@@ -330,13 +315,5 @@ describe('the high-water mark', () => {
     t.mock.restoreAll()
     syncBuiltinESMExports()
     await store.close()
-  })
-
-  it('shows that the store held data even if it is torn', async () => {
-    await writeStore()
-    await writeFile(join(directory, 'witness'), '0000000')
-    const database = tamperedLevel((folder) => removeFiles(folder, ALL_FILES))
-    await assert.rejects(openLevelRecords(directory, { database }), { code: 'CORRUPT' })
-    await assertComplete()
   })
 })

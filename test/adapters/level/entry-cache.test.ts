@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { EntryCache } from '../../../adapters/level/reader.ts'
 import { MemoryLevel } from 'memory-level'
@@ -10,6 +7,7 @@ import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../ada
 import { encodeUtf8 } from '../../../core/bytes.ts'
 import { versionOf } from '../../../core/store/commit-plan.ts'
 import type { Stored } from '../../../core/ports/index.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 const entry = (key: string, version: number, bytes = 3): Stored => ({
   key,
@@ -51,15 +49,8 @@ describe('EntryCache', () => {
 })
 
 describe('reads while groups are written', () => {
-  const directories: string[] = []
-  after(async () => {
-    for (const directory of directories) await rm(directory, { recursive: true })
-  })
-
-  it('never return an older value, whichever keys they request', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'er-cache-'))
-    directories.push(directory)
-    const store = await openLevelRecords(directory)
+  it('never return an older value, whichever keys they request', async (t) => {
+    const store = await openLevelRecords(await temporaryFor(t))
     let acknowledged = 0
     let isWriting = true
     const write = async () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Level } from 'level'
 import { MemoryLevel } from 'memory-level'
 import { LevelRecords, openLevelRecords, type LevelDatabase } from '../../../adapters/level/index.ts'
@@ -12,6 +11,7 @@ import {
   recordStoreContract,
   type OpenedRecordStore,
 } from '../../contract/index.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 const ENCODING = { keyEncoding: 'utf8', valueEncoding: 'view' } as const
 const memoryLevel = () => new MemoryLevel<string, Uint8Array>(ENCODING)
@@ -38,10 +38,7 @@ async function openMemoryLevel(db = memoryLevel()): Promise<OpenedRecordStore> {
 recordStoreContract('level over memory-level', () => openMemoryLevel())
 
 describe('the record store on LevelDB', () => {
-  const directories: string[] = []
-  after(async () => {
-    for (const directory of directories) await rm(directory, { recursive: true })
-  })
+  const root = temporaryOfSuite()
 
   async function openOnDisk(directory: string): Promise<OpenedRecordStore> {
     return {
@@ -51,16 +48,12 @@ describe('the record store on LevelDB', () => {
     }
   }
 
-  async function newDirectory(): Promise<string> {
-    const directory = await mkdtemp(join(tmpdir(), 'er-level-'))
-    directories.push(directory)
-    return directory
-  }
+  const newDirectory = (): string => join(root, randomUUID())
 
-  recordStoreContract('level over classic-level', async () => openOnDisk(await newDirectory()))
+  recordStoreContract('level over classic-level', async () => openOnDisk(newDirectory()))
 
   it('reads one payload as it reads many: of a finished block, and of the last one while it grows', async () => {
-    const { store } = await openOnDisk(await newDirectory())
+    const { store } = await openOnDisk(newDirectory())
     let size = 0
     for (const count of [1, 200, 60, 300, 3]) {
       const { ok } = await store.commit({ append: logAppends(size, count) })
@@ -77,5 +70,5 @@ describe('the record store on LevelDB', () => {
   })
 
   recordSnapshotContract('level over memory-level', () => LevelRecords.open(memoryLevel()))
-  recordSnapshotContract('level over classic-level', async () => openLevelRecords(await newDirectory()))
+  recordSnapshotContract('level over classic-level', async () => openLevelRecords(newDirectory()))
 })

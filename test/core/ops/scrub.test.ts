@@ -5,7 +5,6 @@ import { Scrub, type ScrubState } from '../../../core/ops/index.ts'
 import { RegistryError } from '../../../core/errors.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { decorateRecords } from '../../../core/store/decorate.ts'
-import { keys } from '../../../core/store/keys.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { openFilledRegistry, type FilledRegistry } from '../../support/sealed-registry.ts'
 import { entriesOf } from '../../support/whole-store.ts'
@@ -95,16 +94,21 @@ describe('the scrub', () => {
     assert.ok(readBytes > count * 10)
   })
 
-  it('reports another position of an evidence, and of an event', async (t) => {
+  it('reports another position of an evidence or an event, and an event with another txId', async (t) => {
     const { records } = intact()
     const stored = (await entriesOf(records)).filter(({ key }) => /^(ev|vh)\//.test(key))
-    assert.ok(stored.length > 3)
-    for (const { key } of stored) {
-      const { errors, completePass } = run(t, intact(), { records: withDamaged(records, key, -1) })
+    const damages: (readonly [string, number])[] = stored.map(({ key }) => [key, -1])
+    for (const { key, value } of stored) {
+      const at = Buffer.from(value).indexOf('"owner":"Grace"')
+      if (key.startsWith('vh/') && at >= 0) damages.push([key, at + '"owner":"'.length])
+    }
+    assert.ok(stored.length > 3 && damages.length > stored.length)
+    for (const [key, at] of damages) {
+      const { errors, completePass } = run(t, intact(), { records: withDamaged(records, key, at) })
       await completePass()
       assert.ok(
         errors.some((error) => error.endsWith(key)),
-        `${key}: ${errors.join()}`,
+        `${key} ${at}: ${errors.join()}`,
       )
     }
   })
@@ -173,22 +177,6 @@ describe('the scrub', () => {
       await completePass()
       assert.ok(errors.includes(expected), errors.join(', '))
     }
-  })
-
-  it('computes the txId of each event again', async (t) => {
-    const sealed = await openFilledRegistry(t)
-    const changed: string[] = []
-    for await (const { key, value } of sealed.records.list(keys.laterEvents())) {
-      const text = new TextDecoder().decode(value)
-      if (!text.includes('"owner":"Grace"')) continue
-      const writes = [{ key, value: new TextEncoder().encode(text.replaceAll('Grace', 'Grave')) }]
-      await sealed.records.commit({ writes })
-      changed.push(key)
-    }
-    assert.ok(changed.length > 0)
-    const { errors, completePass } = run(t, sealed)
-    await completePass()
-    for (const key of changed) assert.ok(errors.includes(`event ${key}`), `${key} in ${errors.join(', ')}`)
   })
 
   it('reports nothing that is right when it is read again', async (t) => {

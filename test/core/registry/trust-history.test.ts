@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { encodeUtf8, toBase64 } from '../../../core/bytes.ts'
 import type { Bundle } from '../../../core/schemas/bundle.ts'
 import { parsePolicy, verifyBundle, type BundleResult, type Policy } from '../../../core/verify/index.ts'
@@ -8,13 +8,11 @@ import { openAuthorities, type LocalAuthorityOptions } from '../../support/local
 import { present } from '../../support/present.ts'
 import { Stores } from '../../support/registry-fixture.ts'
 import { rememberingTokens } from '../../support/remembering-tokens.ts'
-import { makeTemporary, removeTemporary } from '../../support/temporary.ts'
+import { temporaryOfSuite } from '../../support/temporary.ts'
 
 /** A change of what vouches for the log leaves everything proven that was proven before. */
 
-let directory: string
-before(async () => void (directory = await makeTemporary()))
-after(() => removeTemporary(directory))
+const directory = temporaryOfSuite()
 
 const tokens = rememberingTokens()
 const verify = (bundle: Bundle, policy: Policy, require: readonly ('timestamp' | 'anchor')[] = []): BundleResult =>

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -11,6 +10,7 @@ import { BASE_PATH } from '../../../server/index.ts'
 import { formOf } from '../../support/form.ts'
 import { ENDPOINTS, endpointOf, OPERATOR_KEY, startService } from '../../support/service.ts'
 import { ofSuite } from '../../support/of-suite.ts'
+import { temporaryFor } from '../../support/temporary.ts'
 
 interface Operation {
   readonly operationId: string
@@ -86,8 +86,7 @@ describe('the OpenAPI document', () => {
 
   // `/sourceSystem/{COMPANY_ID}/healthz` and tiles' paths are as the contract and C2SP have them: literals win.
   it('passes the linter', async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'evidence-openapi-'))
-    t.after(() => rm(directory, { recursive: true, force: true }))
+    const directory = await temporaryFor(t)
     for (const [name, content] of Object.entries({ openapi: document, whole }))
       await writeFile(join(directory, `${name}.json`), JSON.stringify(content))
     const packageFile = createRequire(import.meta.url).resolve('@redocly/cli/package.json')
