@@ -37,20 +37,6 @@ describe('evidence-registry import --url', () => {
     assert.deepEqual(counts, { created: 0, present: 2, refused: 2 })
   })
 
-  it('reads lines of JSON, with ids of categories, and refuses what a line has wrong', async (t) => {
-    await acme.create('one', { name: 'A car', ...VEHICLE_CATEGORY })
-    const { object } = await acme.ok('getEvidence', { params: { EVIDENCE_EXTERNAL_ID: 'one' } })
-    const path = join(await temporaryFor(t), 'cars.ndjson')
-    const lines = [
-      JSON.stringify({ externalId: 'json-1', name: 'Golf', subcategoryId: object.subcategoryId }),
-      JSON.stringify({ externalId: 'json-2', subcategoryId: object.subcategoryId }),
-    ]
-    await writeFile(path, lines.join('\n'))
-    const { stdout } = await ends(1, run(path))
-    assert.match(stdout, /^2 VALIDATION_ERROR name is required/m)
-    assert.match(stdout, /^1 evidences created, 0 present before, 1 lines refused$/m)
-  })
-
   it('says in one line that the key is missing', async () => {
     const { stderr } = await ends(2, runCli(['import', '--url', acme.service.url, '--company', 'acme', 'a.csv']))
     assert.match(stderr, /^evidence-registry import: set EVIDENCE_API_KEY to a key of the company[^\n]*\n$/)

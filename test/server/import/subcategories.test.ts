@@ -19,5 +19,8 @@ it('a row selects one active subcategory, by names as the registry compares them
     [find('Büro', 'Old'), find('Archiv', 'Gerät'), find('büro', 'Gerät')],
     [undefined, undefined, undefined],
   )
-  assert.equal(findSubcategory({ count: 3, categories }, {}, { id: 'safes' }), undefined, 'two categories have it')
+  const findById = (id: string, some = categories.slice(1)) =>
+    findSubcategory({ count: some.length, categories: some }, {}, { id })?.subcategoryId
+  assert.deepEqual([findById('SAFES'), findById('none')], ['safes', undefined])
+  assert.equal(findById('safes', categories), undefined, 'two categories have it')
 })
