@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { TestContext } from 'node:test'
 import { listenOnLoopback } from './ports.ts'
 import { json } from 'node:stream/consumers'
 
@@ -45,9 +46,12 @@ export class FakeNode {
     server.on('request', (request, response) => void this.#handle(request, response))
   }
 
-  static async start(): Promise<FakeNode> {
+  /** @param t The test after which it is stopped. */
+  static async start(t?: TestContext): Promise<FakeNode> {
     const server = createServer()
-    return new FakeNode(server, await listenOnLoopback(server))
+    const node = new FakeNode(server, await listenOnLoopback(server))
+    t?.after(() => node.stop())
+    return node
   }
 
   /** Removes all faults and changed results. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import type { TSchema } from 'typebox'
 import { openLocalLedger } from '../../adapters/local-ledger/index.ts'
 import { openLocalTsa } from '../../adapters/local-tsa/index.ts'
@@ -219,6 +220,13 @@ export class Service {
 
 /** Limits of slow clients, unless a test sets its own. They only end a test that hangs. */
 const HANG_MS = 300_000
+
+/** As `startService`, and closes it after the test. */
+export async function serviceFor(t: Pick<TestContext, 'after'>, options?: ServiceOptions): Promise<Service> {
+  const service = await startService(options)
+  t.after(() => service.close())
+  return service
+}
 
 /** Starts the whole service in memory, on a free port, with short intervals of sealer, authority and ledger. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {

@@ -183,8 +183,7 @@ describe('several nodes of one chain', () => {
 })
 
 test('a chain without finalized blocks settles by depth, and rejects the setting finalized', async (t) => {
-  const node = await FakeNode.start()
-  t.after(() => node.stop())
+  const node = await FakeNode.start(t)
   const anchor = await open([node.url])
   const prepared = await anchor.prepare({ checkpoint })
   const hash = `0x${'cd'.repeat(32)}`
@@ -219,8 +218,7 @@ test('a chain without finalized blocks settles by depth, and rejects the setting
 })
 
 test('a node that suggests no tip is asked for what was paid, then for its gas price', async (t) => {
-  const node = await FakeNode.start()
-  t.after(() => node.stop())
+  const node = await FakeNode.start(t)
   const anchor = await open([node.url])
   const tip = async (): Promise<bigint | undefined> =>
     parseTransaction((await anchor.prepare({ checkpoint })).raw)?.maxPriorityFeePerGas
@@ -242,8 +240,7 @@ test('a node that suggests no tip is asked for what was paid, then for its gas p
 })
 
 test('a transaction that is not found while its nonce is used is not said to be replaced', async (t) => {
-  const node = await FakeNode.start()
-  t.after(() => node.stop())
+  const node = await FakeNode.start(t)
   const anchor = await open([node.url])
   const prepared = await anchor.prepare({ checkpoint })
   node.change({ eth_getTransactionCount: '0x1' })

@@ -30,8 +30,7 @@ describe('config check', () => {
   })
 
   it('tries each store, authority, node and witness alone, and says what to do about those that fail', async (t) => {
-    const node = await FakeNode.start()
-    t.after(() => node.stop())
+    const node = await FakeNode.start(t)
     const folder = await temporaryFor(t)
     const ca = join(folder, 'ca.pem')
     await writeFile(ca, certificateToPem(derOf((await authorityNamed('a')).certificate)))

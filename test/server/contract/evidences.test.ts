@@ -161,12 +161,4 @@ describe('evidences', () => {
     assert.match(rest.events[0].disclosure.opening, /^[0-9a-f]{240}$/)
     assert.equal('disclosure' in first.events[0], false)
   })
-
-  it('of another company look like ones that do not exist', async () => {
-    const { id, keys } = await acme.service.company('stranger')
-    const asked = (externalId: string) => ({ key: keys.A, params: { COMPANY_ID: id, ...of(externalId).params } })
-    const there = await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', asked('first'))
-    const nowhere = await acme.fails('getEvidence', 404, 'EVIDENCE_NOT_FOUND', asked('none'))
-    assert.equal(there.text, nowhere.text)
-  })
 })

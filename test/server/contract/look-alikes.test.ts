@@ -6,7 +6,7 @@ import { OPERATOR, type RecordStore } from '../../../core/index.ts'
 import { isKeyless } from '../../../server/contract/endpoint.ts'
 import { formOf } from '../../support/form.ts'
 import { createMany, numbered } from '../../support/many-evidences.ts'
-import { ENDPOINTS, type Company, type Service, type ServiceResponse, startService } from '../../support/service.ts'
+import { ENDPOINTS, type Company, type Service, type ServiceResponse, serviceFor } from '../../support/service.ts'
 
 /** Their ids sort before and after the company's own. */
 const RIVALS = ['aaa-rival', 'zzz-rival']
@@ -40,8 +40,7 @@ interface Crowd {
 async function serviceWith(t: { after(end: () => Promise<void>): void }, rivals: readonly string[]): Promise<Crowd> {
   const watch: Crowd['watch'] = { foreign: undefined }
   const wrapRecords = (records: RecordStore): RecordStore => noticeRivals(records, watch)
-  const service = await startService({ sealMaxWaitMs: 3_600_000, wrapRecords })
-  t.after(() => service.close())
+  const service = await serviceFor(t, { sealMaxWaitMs: 3_600_000, wrapRecords })
   const { registry } = service
   const companies = new Map<string, Company>()
   for (const id of [...rivals, 'mine']) companies.set(id, await service.company(id))

@@ -7,7 +7,7 @@ import { oneByOne } from '../../../server/http/pipelining.ts'
 import { connectionLimit, listen } from '../../../server/http/listen.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startService } from '../../support/service.ts'
+import { serviceFor } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
 
 describe('the limit of connections', () => {
@@ -19,8 +19,7 @@ describe('the limit of connections', () => {
   })
 
   it('closes those beyond it at once, and counts them', async (t) => {
-    const service = await startService({ maxConnections: 60, sealMaxWaitMs: 3_600_000 })
-    t.after(() => service.close())
+    const service = await serviceFor(t, { maxConnections: 60, sealMaxWaitMs: 3_600_000 })
     const sockets = Array.from({ length: 80 }, () => connect(service.port, '127.0.0.1').on('error', () => undefined))
     const closed = new Set<unknown>()
     for (const socket of sockets) {
@@ -37,8 +36,7 @@ describe('the limit of connections', () => {
   })
 
   it('does not keep probes from the address of the metrics', async (t) => {
-    const service = await startService({ maxConnections: 1, sealMaxWaitMs: 3_600_000 })
-    t.after(() => service.close())
+    const service = await serviceFor(t, { maxConnections: 1, sealMaxWaitMs: 3_600_000 })
     const options = { host: '127.0.0.1', port: 0, uploadIdleMs: 60_000, shutdownMs: 1 }
     const metrics = await listen({ ...service.app, handle: service.app.handleOperations }, options)
     t.after(() => metrics.close())

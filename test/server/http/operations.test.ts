@@ -7,7 +7,7 @@ import { VERSION } from '../../../server/version.ts'
 import { CompanyRequests, of } from '../../support/company-requests.ts'
 import { recordingLogger, type LogLine } from '../../support/recording-logger.ts'
 import { RawRequest } from '../../support/raw-http.ts'
-import { ENDPOINTS, OPERATOR_KEY, startService } from '../../support/service.ts'
+import { ENDPOINTS, OPERATOR_KEY, serviceFor, startService } from '../../support/service.ts'
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 const LINUX = { skip: process.platform !== 'linux' && 'needs /proc' }
@@ -224,8 +224,7 @@ describe('operations', () => {
   })
 
   it('limits the rate of each company and of each address', async (t) => {
-    const limited = await startService({ rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
-    t.after(() => limited.close())
+    const limited = await serviceFor(t, { rateLimitPerMinute: 5, addressLimitPerMinute: 5, trustProxy: true })
     const registry = limited.registry.sourceSystems
     const scope = { companyId: 'acme', principal: { kind: 'operator' } } as const
     await registry.create(scope, { name: 'a', apiKey: 'the-key-of-system-a', permissions: 'R' })
@@ -263,8 +262,7 @@ describe('operations', () => {
   })
 
   it('closes a connection whose headers do not end', async (t) => {
-    const impatient = await startService({ headersTimeoutMs: 1_000 })
-    t.after(() => impatient.close())
+    const impatient = await serviceFor(t, { headersTimeoutMs: 1_000 })
     const request = new RawRequest(impatient.port)
     await request.send('GET /livez HTTP/1.1\r\nX-Slow: ')
     await impatient.until(() => request.closed, 'the connection is closed')

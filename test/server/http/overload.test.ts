@@ -16,7 +16,7 @@ import { LOAD_LIMITS, type QueueName } from '../../../server/http/load-limits.ts
 import { respond } from '../../../server/http/respond.ts'
 import type { Sender } from '../../../server/http/sender.ts'
 import { MULTIPART, part, RawRequest } from '../../support/raw-http.ts'
-import { startService, type Company, type Service } from '../../support/service.ts'
+import { serviceFor, startService, type Company, type Service } from '../../support/service.ts'
 import { recordingLogger } from '../../support/recording-logger.ts'
 import { stopClock } from '../../support/stopped-clock.ts'
 
@@ -102,7 +102,11 @@ describe('queues', () => {
       logger,
       sealMaxWaitMs: 3_600_000,
       wrapRecords: store.wrap,
-      loadLimits: queues({ reads: { running: 8, waiting: 8 }, lists: { running: 4, waiting: 4 } }),
+      loadLimits: queues({
+        reads: { running: 8, waiting: 8 },
+        lists: { running: 4, waiting: 4 },
+        writes: { running: 8, waiting: 8 },
+      }),
     })
     acme = await service.company('acme')
     other = await service.company('other')
@@ -131,6 +135,20 @@ describe('queues', () => {
     store.release()
     for (const { status } of await Promise.all(requests)) assert.equal(status, 404)
     await are('running', 'reads', 0)
+  })
+
+  it('do not let the commits of a company keep that of another one waiting', async (t) => {
+    const create = ({ id, keys }: Company, name: string) =>
+      service.call('createCategory', { key: keys.U, params: { COMPANY_ID: id }, json: { name } })
+    store.hold(t)
+    const requests = Array.from({ length: 14 }, (_, i) => create(acme, `c${i}`))
+    await are('running', 'writes', 7)
+    await are('waiting', 'writes', 7)
+    const { length } = store.waiting
+    requests.push(create(other, 'one'))
+    await service.until(() => store.waiting.length === length + 1, 'its commit begins')
+    store.release()
+    for (const { status } of await Promise.all(requests)) assert.equal(status, 201)
   })
 
   it('let senders that wait take turns, one place each', async (t) => {
@@ -239,52 +257,9 @@ describe('queues', () => {
   })
 })
 
-describe('a company with 1,000 requests in progress', () => {
-  it('does not keep another one waiting', async (t) => {
-    const store = new HeldStore()
-    const loadLimits = { maxWaitMs: HANG_MS }
-    const service = await startService({ sealMaxWaitMs: 3_600_000, wrapRecords: store.wrap, loadLimits })
-    try {
-      const [acme, other] = [await service.company('acme'), await service.company('other')]
-      const create = ({ id, keys }: Company, name: string) =>
-        service.fetch(`/api/v1/evidences/${id}/category`, {
-          method: 'POST',
-          headers: { 'x-api-key': keys.U, 'content-type': 'application/json' },
-          body: JSON.stringify({ name }),
-        })
-      const running = (count: number) =>
-        service.until(() => hasMetric(service, `evidence_requests_running{class="writes"} ${count}`), `${count} run`)
-      store.hold(t)
-      const many: Promise<Response>[] = []
-      // In groups, because the system keeps only some hundred new connections for the server.
-      for (const count of [100, 200, 300, 400, 448]) {
-        while (many.length < count) many.push(create(acme, `c${many.length}`))
-        await running(count)
-      }
-      for (const count of [100, 200, 300, 400, 500, 552]) {
-        while (many.length < 448 + count) many.push(create(acme, `c${many.length}`))
-        await service.until(
-          () => hasMetric(service, `evidence_requests_waiting{class="writes"} ${count}`),
-          `${count} wait`,
-        )
-      }
-      const alreadyHeld = store.waiting.length
-      const one = create(other, 'one')
-      await service.until(() => store.waiting.length === alreadyHeld + 1, 'its commit begins')
-      store.release()
-      assert.equal((await one).status, 201)
-      for (const { status } of await Promise.all(many)) assert.equal(status, 201)
-    } finally {
-      store.release()
-      await service.close()
-    }
-  })
-})
-
 describe('the memory for bodies', () => {
   it('is taken from the newest body of the company that has most', async (t) => {
-    const service = await startService({ sealMaxWaitMs: 3_600_000, loadLimits: { bodyBytes: 1_000_000 } })
-    t.after(() => service.close())
+    const service = await serviceFor(t, { sealMaxWaitMs: 3_600_000, loadLimits: { bodyBytes: 1_000_000 } })
     const [acme, other] = [await service.company('acme'), await service.company('other')]
     const begin = async ({ id, keys }: Company, bytes: number): Promise<RawRequest> => {
       const request = new RawRequest(service.port).head('POST', `/api/v1/evidences/${id}/category`, {

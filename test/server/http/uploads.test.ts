@@ -8,7 +8,7 @@ import { BOUNDARY, END, MULTIPART, part, RawRequest } from '../../support/raw-ht
 import { formOf } from '../../support/form.ts'
 import { present } from '../../support/present.ts'
 import { CompanyRequests, VEHICLE_CATEGORY } from '../../support/company-requests.ts'
-import { startService } from '../../support/service.ts'
+import { serviceFor } from '../../support/service.ts'
 import { withMethods } from '../../support/with-methods.ts'
 
 const GOOD = { ...VEHICLE_CATEGORY, externalId: 'upload', name: 'x' }
@@ -116,8 +116,7 @@ describe('uploads', () => {
   })
 
   it('takes as many files as the setting allows, besides the texts', async (t) => {
-    const many = await startService({ sealMaxWaitMs: 3_600_000, maxFilesPerRequest: 300 })
-    t.after(() => many.close())
+    const many = await serviceFor(t, { sealMaxWaitMs: 3_600_000, maxFilesPerRequest: 300 })
     const { keys } = await many.company('acme')
     const send = (count: number): Promise<Response> =>
       many.fetch(PATH, {
@@ -171,8 +170,7 @@ describe('uploads', () => {
     }))
 
   it('a silent sender is rejected after a while, and its connection closed', async (t) => {
-    const impatient = await startService({ sealMaxWaitMs: 3_600_000, uploadIdleMs: 250 })
-    t.after(() => impatient.close())
+    const impatient = await serviceFor(t, { sealMaxWaitMs: 3_600_000, uploadIdleMs: 250 })
     // Without HTTP: on a slow machine this server would end any request with a body.
     const scope = { companyId: 'acme', principal: OPERATOR }
     const { apiKey } = await impatient.registry.sourceSystems.create(scope, { name: 'U', permissions: 'U' })

@@ -9,7 +9,7 @@ import { createInstruments } from '../../../server/index.ts'
 import { OperatorReadings } from '../../../server/startup/readings.ts'
 import { rejectsWith } from '../../contract/blob-bodies.ts'
 import { bodyOf } from '../../support/registry-fixture.ts'
-import { startService, type Service } from '../../support/service.ts'
+import { serviceFor, startService, type Service } from '../../support/service.ts'
 import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
 
 const METRIC = /\b(?:evidence|process|nodejs)_[a-z_]+\b/g
@@ -77,8 +77,7 @@ describe('monitoring', () => {
   })
 
   it('counts events that wait for a batch', async (t) => {
-    const still = await startService({ sealMaxWaitMs: 3_600_000 })
-    t.after(() => still.close())
+    const still = await serviceFor(t, { sealMaxWaitMs: 3_600_000 })
     const { keys } = await still.company('acme')
     for (const externalId of ['a', 'b', 'c'])
       await still.ok('createEvidence', {

@@ -66,8 +66,7 @@ describe('what an operator must replenish or renew', () => {
   })
 
   it('is the balance of the account of an EVM chain', async (t) => {
-    const node = await FakeNode.start()
-    t.after(() => node.stop())
+    const node = await FakeNode.start(t)
     const account = await accountOfPrivateKey(newPrivateKey())
     const anchor = await openEvmAnchor({
       rpcUrls: [node.url],

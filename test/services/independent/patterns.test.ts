@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { BASE_PATH } from '../../../server/index.ts'
-import { startService } from '../../support/service.ts'
+import { serviceFor } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const hasTools = spawnSync('python3', ['--version']).status === 0 && spawnSync('go', ['version']).status === 0
@@ -94,8 +94,7 @@ function patternsIn(value: unknown): readonly string[] {
 
 it('every pattern of the OpenAPI document means the same in JavaScript, Python and RE2', { skip }, async (t) => {
   const directory = await temporaryFor(t)
-  const service = await startService()
-  t.after(() => service.close())
+  const service = await serviceFor(t)
   const document: unknown = await (await service.fetch(`${BASE_PATH}/openapi.json?json=1`)).json()
   const patterns = [...new Set(patternsIn(document))]
   assert.ok(patterns.length > 20)

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { dashboardExpressions, monitoring } from '../../support/monitoring.ts'
-import { startService } from '../../support/service.ts'
+import { serviceFor } from '../../support/service.ts'
 import { temporaryFor } from '../../support/temporary.ts'
 
 const promtool = (args: readonly string[], input?: string) =>
@@ -12,8 +12,7 @@ const promtool = (args: readonly string[], input?: string) =>
 const skip = promtool(['--version']).error === undefined ? false : 'promtool is missing (Debian package prometheus)'
 
 it('alert rules and dashboard expressions are accepted by promtool', { skip }, async (t) => {
-  const service = await startService()
-  t.after(() => service.close())
+  const service = await serviceFor(t)
   const rules = promtool(['check', 'rules', monitoring('alerts.yaml')])
   assert.equal(rules.status, 0, rules.stderr + rules.stdout)
   const recording = dashboardExpressions().map((expr, i) => ({ record: `panel:${i}`, expr }))
