@@ -5,7 +5,7 @@ import { assertKey } from '../../../core/store/commit-plan.ts'
 import type { CategoryId, CompanyId } from '../../../core/api/scope.ts'
 import { logKeys } from '../../../core/log/keys.ts'
 import { FAMILIES } from '../../../core/ops/check/families.ts'
-import { keys, keysUnder as under, recordKey as key, searchableKey } from '../../../core/store/keys.ts'
+import { hashOfOwner, keys, keysUnder as under, recordKey as key, searchableKey } from '../../../core/store/keys.ts'
 import { decodeRecord } from '../../../core/store/codec.ts'
 import { putRecord } from '../../../core/store/entries.ts'
 import { codePoint } from '../../support/code-point.ts'
@@ -18,6 +18,11 @@ const part = fc.oneof(wellFormed, nasty, long)
 const parts = fc.array(part, { minLength: 1, maxLength: 4 })
 
 describe('record keys', () => {
+  it('have an owner as 128 bits of its keyed hash, whatever its length and case are', () => {
+    const hash = (text: string): string => text.toUpperCase().padEnd(64, '0')
+    assert.equal(hashOfOwner('acme', 'aDa', hash), 'OWNER\0ACME\0ADA'.padEnd(32, '0'))
+  })
+
   it('are different for different tuples', () => {
     fc.assert(
       fc.property(parts, parts, (a, b) => {

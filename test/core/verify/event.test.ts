@@ -229,4 +229,15 @@ describe('HistoryCheck', () => {
     add(first)
     rejects(() => add(nextEvent([first], { origin: 'another/log' })), 'event.other-log')
   })
+
+  it('compares the next event with one that it rejected, so that a gap is found once', () => {
+    const history = new HistoryCheck()
+    const add = (event: ForgedEvent): void => history.add(verifyEvent(event.disclosure, { txId: event.txId }))
+    const events = [firstEvent()]
+    for (let i = 0; i < 3; i++) events.push(nextEvent(events))
+    const [first, , third, fourth] = events.map((event) => () => add(event))
+    first?.()
+    rejects(present(third), 'history.version-gap')
+    fourth?.()
+  })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { stat, writeFile } from 'node:fs/promises'
-import { request, Server, type ClientRequest, type IncomingMessage } from 'node:http'
+import { request, Server, ServerResponse, type ClientRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
@@ -181,6 +181,24 @@ it('a server that stops cancels the operations, and does not wait for silent cli
   await assert.rejects(call, { code: 'CLOSED' })
   await close()
   await Promise.all(silent)
+})
+
+it('a server that stops does not wait longer for a client that does not read', async (t) => {
+  // As if the time had passed.
+  t.mock.method(ServerResponse.prototype, 'setTimeout', function (this: ServerResponse, _: number, end: () => void) {
+    setImmediate(end)
+    return this
+  })
+  let isRunning = false
+  const large = operation('large', async (_, { signal }) => {
+    isRunning = true
+    return untilAborted(signal).catch(() => 'x'.repeat(10_000_000))
+  })
+  const { path, close } = await openFixture(t, [large])
+  const socket = connect(path).on('error', () => undefined)
+  socket.write('POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}')
+  await eventually(() => isRunning)
+  await close()
 })
 
 it('a server that ends during an operation leaves its outcome unknown', async (t) => {
