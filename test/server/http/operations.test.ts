@@ -109,7 +109,9 @@ describe('operations', () => {
       assert.equal(await send(`untraced-${i}`, wrong), undefined, wrong)
   })
 
-  it('logs each request without keys, tokens or bodies', async () => {
+  it('logs each request without keys, tokens, bodies or external ids', async () => {
+    const externalId = '0190163d-8694-739b-aea5-966c26f8ad91'
+    await acme.call('getEvidence', of(externalId))
     await acme.call('createCategory', {
       json: { name: 'secret-name-in-a-body' },
       headers: { 'x-request-id': 'logged-1', 'x-forwarded-for': '192.0.2.7' },
@@ -133,8 +135,8 @@ describe('operations', () => {
       ['UNAUTHORIZED', undefined, undefined],
     )
     const all = JSON.stringify(lines)
-    for (const secret of [acme.company.keys.U, OPERATOR_KEY, 'secret-token-in-the-query', 'secret-name-in-a-body'])
-      assert.ok(!all.includes(secret), secret)
+    const texts = ['secret-token-in-the-query', 'secret-name-in-a-body', externalId]
+    for (const secret of [acme.company.keys.U, OPERATOR_KEY, ...texts]) assert.ok(!all.includes(secret), secret)
   })
 
   it('lets any origin read public responses, and no others', async () => {
