@@ -3,8 +3,9 @@
 //   test/services/   needs a service, a browser, another program, or processes of the server: `npm run test:services`
 //   elsewhere        needs only Node and this repository: `npm test`
 //
-// A process runs all tests of a folder, because loading the product takes longer than most tests. A file that changes
-// what its process shares, or measures it, says why in its first line ("// Own process: ...") and gets one of its own.
+// A process runs all tests of a folder, because loading the product takes longer than most tests; several share a large
+// folder with services. A file that changes what its process shares, measures it, or takes long says so in its first
+// line ("// Own process: ...") and gets one of its own, which begins first.
 //
 //   node .ci/test.mjs [--services] [--source] [PART...]
 //
@@ -29,6 +30,8 @@ const folder = join(root, flags.source ? 'test' : 'dist/test')
 const ending = flags.source ? '.test.ts' : '.test.js'
 /** Folders with fewer files run in the process of the folder above them. */
 const MIN_FILES = 6
+/** Bytes of tests after which a folder with services has another process, so that none runs alone at the end. */
+const MAX_BYTES = flags.services ? 30_000 : Infinity
 /** Only ends a process that hangs: a slow machine must not fail a test. */
 const TIMEOUT_MS = 1_800_000
 /** One more than cores, because many tests wait: for a server, a disk, a retry. */
@@ -50,6 +53,16 @@ const all = readdirSync(folder, { recursive: true }).filter((path) => path.endsW
 const isNamed = (path) => parts.length === 0 || parts.some((part) => `test/${path}`.includes(part))
 const paths = all.filter((path) => isService(path) === flags.services && isNamed(path)).sort((a, b) => (a < b ? -1 : 1))
 
+const sizeOf = (group) => group.reduce((sum, path) => sum + statSync(join(folder, path)).size, 0)
+const bySize = (a, b) => sizeOf(b) - sizeOf(a)
+
+/** Divides a list of files into the processes that its size needs, evenly. */
+function divide(group) {
+  const lists = Array.from({ length: Math.ceil(sizeOf(group) / MAX_BYTES) || 1 }, () => [])
+  for (const path of group.toSorted((a, b) => bySize([a], [b]))) lists.toSorted(bySize).at(-1).push(path)
+  return lists
+}
+
 /** Returns lists of files that run in one process each, the largest first: none of them runs alone at the end. */
 function groupsOf(files) {
   // The compiler can put a function of its own above the first line.
@@ -62,14 +75,11 @@ function groupsOf(files) {
       .join(sep)
   const countOf = (path) => shared.filter((each) => dirname(each) === dirname(path)).length
   const nameOf = (path) => (countOf(path) < MIN_FILES ? topOf(path) : dirname(path))
-  const groups =
-    Map.groupBy?.(shared, nameOf) ??
-    shared.reduce((map, path) => {
-      const name = nameOf(path)
-      return map.set(name, [...(map.get(name) ?? []), path])
-    }, new Map())
-  const sizeOf = (group) => group.reduce((sum, path) => sum + statSync(join(folder, path)).size, 0)
-  return [...groups.values(), ...own.map((path) => [path])].toSorted((a, b) => sizeOf(b) - sizeOf(a))
+  const groups = shared.reduce((map, path) => {
+    const name = nameOf(path)
+    return map.set(name, [...(map.get(name) ?? []), path])
+  }, new Map())
+  return [...own.map((path) => [path]), ...[...groups.values()].flatMap(divide).toSorted(bySize)]
 }
 
 const entries = mkdtempSync(join(tmpdir(), 'evidence-tests-'))

@@ -1,3 +1,4 @@
+// Own process: takes long, because it installs packages.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, writeFile } from 'node:fs/promises'

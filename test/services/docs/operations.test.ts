@@ -1,3 +1,4 @@
+// Own process: takes long, because its commands wait for each other.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
