@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, afterEach, before, beforeEach, it as nodeIt, type TestContext } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { OPERATOR, type Evidences } from '../../core/index.ts'
 import { describeInChromium, openPage } from './chromium.ts'
 import { present } from './present.ts'
@@ -33,21 +33,19 @@ export const field = (scope: Scope, label: string): Locator => scope.getByLabel(
 export const text = (scope: Scope, content: string): Locator => scope.getByText(content, { exact: true })
 export const dialog = (page: Page, title: string): Locator => page.getByRole('dialog', { name: title, exact: true })
 
+/** What to type into fields, by their labels. */
+type Values = Readonly<Record<string, string>>
+
+export async function fill(scope: Scope, values: Values): Promise<void> {
+  for (const [label, value] of Object.entries(values)) await field(scope, label).fill(value)
+}
+
 /** A text file for a file input. */
 export const textFile = (name: string, content: string) => ({
   name,
   mimeType: name.endsWith('.json') ? 'application/json' : 'text/plain',
   buffer: Buffer.from(content),
 })
-
-/** Runs axe in a page. A document is given its source once, which takes longer than a run. */
-export async function assertAccessible(page: Page): Promise<void> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(`${axe};0`)
-  const violations = await page.evaluate<readonly string[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
-  )
-  assert.deepEqual(violations, [])
-}
 
 /** As `it` of `node:test`, for a test that gets the page and what else the suite has. */
 type DashboardIt = (name: string, test: (dashboard: Dashboard, t: TestContext) => Promise<void>) => void
@@ -135,26 +133,37 @@ export class Dashboard {
     await field(this.page, 'API key').fill(key)
   }
 
-  /** Clicks a button, and waits for the dialog that it opens, which must be accessible. */
-  async open(name: string, title = name): Promise<Locator> {
+  /** Loads the page again, which forgets the key, and signs in. */
+  async signInAgain(key: string): Promise<void> {
+    await this.page.reload()
+    await this.fillSignIn(key)
+    await button(this.page, 'Sign in').click()
+  }
+
+  /**
+   * Clicks a button, and waits for the dialog that it opens, which must be accessible. Then fills in fields of it, by
+   * their labels.
+   */
+  async open(name: string, title = name, values: Values = {}): Promise<Locator> {
     await button(this.page, name).click()
-    return this.#opened(title)
+    return this.#opened(title, values)
   }
 
   /** As `open`, with an item of the menu of a row. */
-  async choose(row: string, item: string, title: string): Promise<Locator> {
+  async choose(row: string, item: string, title: string, values: Values = {}): Promise<Locator> {
     await button(this.page, `Actions for ${row}`).click()
     await this.page
       .locator('.menu:popover-open')
       .getByRole('button', { name: new RegExp(`^${item}`) })
       .click()
-    return this.#opened(title)
+    return this.#opened(title, values)
   }
 
-  async #opened(title: string): Promise<Locator> {
+  async #opened(title: string, values: Values): Promise<Locator> {
     const opened = dialog(this.page, title)
     await opened.waitFor()
-    await assertAccessible(this.page)
+    await this.assertAccessible()
+    await fill(opened, values)
     return opened
   }
 
@@ -162,6 +171,34 @@ export class Dashboard {
   async confirm(opened: Locator, name: string): Promise<void> {
     await button(opened, name).click()
     await opened.waitFor({ state: 'detached' })
+  }
+
+  /** Clicks a button, and returns the path of the file that the browser saves. */
+  async download(scope: Scope, name: string): Promise<string> {
+    const [saved] = await Promise.all([this.page.waitForEvent('download'), button(scope, name).click()])
+    return saved.path()
+  }
+
+  /** Gives the responses from an address other bodies. */
+  async change(url: string, edit: (body: string) => string): Promise<void> {
+    await this.page.route(url, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: edit(await response.text()) })
+    })
+  }
+
+  /** As `change`, for JSON. */
+  changeJson<T>(url: string, edit: (body: T) => object): Promise<void> {
+    return this.change(url, (body) => JSON.stringify(edit(JSON.parse(body) as T)))
+  }
+
+  /** The service handles the next request to an address, and its response is lost. */
+  async loseNext(url: string): Promise<void> {
+    const lose = async (route: Route): Promise<void> => {
+      await route.fetch()
+      await route.abort()
+    }
+    await this.page.route(url, lose, { times: 1 })
   }
 
   /** Holds requests of the page back until the function that it returns is called. */
@@ -173,6 +210,15 @@ export class Dashboard {
       await route.continue()
     })
     return release
+  }
+
+  /** Runs axe in the page. A document is given its source once, which takes longer than a run. */
+  async assertAccessible(): Promise<void> {
+    if (!(await this.page.evaluate('"axe" in window'))) await this.page.evaluate(`${axe};0`)
+    const violations = await this.page.evaluate<readonly string[]>(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+    )
+    assert.deepEqual(violations, [])
   }
 
   /** A phone, to which a dialog is a sheet from below. */

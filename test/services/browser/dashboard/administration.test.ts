@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  dialog,
-  field,
-  heading,
-  link,
-  SCOPE,
-  text,
-} from '../../../support/dashboard.ts'
+import type { Locator } from 'playwright-core'
+import { button, describeDashboard, dialog, field, heading, link, SCOPE, text } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
 describeDashboard('the pages of keys and categories in Chromium', (it, dashboard) => {
@@ -18,12 +9,18 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     const shown = dialog(dashboard.page, 'The new API key')
     const key = await shown.getByTestId('new-key').textContent()
     await shown.getByText('separate keys for development and production').waitFor()
-    await assertAccessible(dashboard.page)
+    await dashboard.assertAccessible()
     // Escape does not lose it.
     for (const each of ['Escape', 'Escape']) await dashboard.page.keyboard.press(each)
     await field(shown, 'I have stored the key').check()
     await dashboard.confirm(shown, 'Close')
     return key ?? ''
+  }
+
+  async function createKey(name: string): Promise<Locator> {
+    const creation = await dashboard.open('New key', 'New key', { Name: name })
+    await button(creation, 'New key').click()
+    return creation
   }
 
   it('list the companies for the operator key, and create a source system whose key works', async ({
@@ -37,11 +34,9 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     await button(page, 'acme').click()
     await link(page, 'Access').click()
     await heading(page, 'Access').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
 
-    const creation = await dashboard.open('New key')
-    await field(creation, 'Name').fill('scanner')
-    await button(creation, 'New key').click()
+    await createKey('scanner')
     const key = await readNewKey()
     await service.ok('checkSourceSystem', { key, params })
 
@@ -50,9 +45,7 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     assert.notEqual(rotated, key)
     for (const each of [key, rotated]) await service.ok('checkSourceSystem', { key: each, params })
 
-    const change = await dashboard.choose('scanner', 'Change', 'Change scanner')
-    await field(change, 'Name').fill('reader')
-    await dashboard.confirm(change, 'Save')
+    await dashboard.confirm(await dashboard.choose('scanner', 'Change', 'Change scanner', { Name: 'reader' }), 'Save')
     await dashboard.confirm(await dashboard.choose('reader', 'Deactivate', 'Deactivate reader?'), 'Deactivate')
     const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: /^reader/ }) })
     await text(row, 'Inactive').waitFor()
@@ -83,15 +76,12 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     const readExpiry = async () => (await dashboard.ok('getSourceSystem', { key, params: { SYSTEM_ID } })).expiresAt
     await dashboard.signIn(key, '#/source-systems')
     await page.locator('.badge.pending', { hasText: 'in 5 days' }).waitFor()
-    let change = await dashboard.choose('lent', 'Change', 'Change lent')
-    await field(change, 'Name').fill('lent out')
-    await dashboard.confirm(change, 'Save')
+    await dashboard.confirm(await dashboard.choose('lent', 'Change', 'Change lent', { Name: 'lent out' }), 'Save')
     assert.equal(await readExpiry(), expiresAt)
-    change = await dashboard.choose('lent out', 'Change', 'Change lent out')
-    await field(change, 'Expires').fill('2999-01-31T12:00')
-    await dashboard.confirm(change, 'Save')
+    const end = { Expires: '2999-01-31T12:00' }
+    await dashboard.confirm(await dashboard.choose('lent out', 'Change', 'Change lent out', end), 'Save')
     assert.match(await readExpiry(), /^2999-01-31T/)
-    change = await dashboard.choose('lent out', 'Change', 'Change lent out')
+    const change = await dashboard.choose('lent out', 'Change', 'Change lent out')
     await field(change, 'Remove the expiry: the key does not expire').check()
     await dashboard.confirm(change, 'Save')
     assert.equal(await readExpiry(), undefined)
@@ -105,9 +95,7 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
       void question.dismiss()
     })
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    const creation = await dashboard.open('New key')
-    await field(creation, 'Name').fill('shown once')
-    await button(creation, 'New key').click()
+    await createKey('shown once')
     const shown = dialog(page, 'The new API key')
     await shown.waitFor()
     await page.evaluate("location.hash = '#/log'")
@@ -119,31 +107,15 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     assert.equal(asked.length, 1)
   })
 
-  it('show a key that works if the first response to its creation is lost', async ({ page, service }) => {
+  it('show a key that works if the first response to its creation is lost', async ({ service }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    await page.route(
-      '**/sourceSystem/acme',
-      async (route) => {
-        await route.fetch()
-        await route.abort()
-      },
-      { times: 1 },
-    )
-    const creation = await dashboard.open('New key')
-    await field(creation, 'Name').fill('lossy')
-    await button(creation, 'New key').click()
+    await dashboard.loseNext('**/sourceSystem/acme')
+    await createKey('lossy')
     const params = { COMPANY_ID: 'acme' }
     await service.ok('checkSourceSystem', { key: await readNewKey(), params })
 
     // A rotation is not repeated by itself.
-    await page.route(
-      '**/sourceSystem/acme/*',
-      async (route) => {
-        await route.fetch()
-        await route.abort()
-      },
-      { times: 1 },
-    )
+    await dashboard.loseNext('**/sourceSystem/acme/*')
     const rotation = await dashboard.choose('lossy', 'New key', 'New key for lossy')
     await button(rotation, 'New key').click()
     await rotation.getByText('its response was lost').waitFor()
@@ -151,21 +123,9 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     await service.ok('checkSourceSystem', { key: await readNewKey(), params })
   })
 
-  it('say that the audit trail loads until the first response', async ({ page }) => {
-    const release = await dashboard.hold('**/audit?*')
-    await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    const trail = page.locator('section', { has: heading(page, 'What happened') })
-    await text(trail, 'Loading …').waitFor()
-    assert.equal(await text(trail, 'Nothing is recorded yet.').count(), 0)
-    release()
-    await trail.getByRole('listitem').first().waitFor()
-  })
-
   it('say at the field what the API rejects', async ({ page }) => {
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    const creation = await dashboard.open('New key')
-    await field(creation, 'Name').fill('A')
-    await button(creation, 'New key').click()
+    const creation = await createKey('A')
     await text(creation.locator('.field', { hasText: 'Name' }), 'This name is taken: choose another').waitFor()
     await field(creation, 'Name').and(page.locator('[aria-invalid=true]')).waitFor()
     await button(creation, 'Cancel').click()
@@ -174,9 +134,7 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
 
   it('create, rename, deactivate, activate and remove a category', async ({ page, service }) => {
     await dashboard.signIn(dashboard.company.keys.U, '#/categories')
-    const creation = await dashboard.open('New category')
-    await field(creation, 'Name').fill('Boats')
-    await dashboard.confirm(creation, 'Save')
+    await dashboard.confirm(await dashboard.open('New category', 'New category', { Name: 'Boats' }), 'Save')
     const change = await dashboard.choose('Boats', 'Change', 'Change Boats')
     const { categories } = service.registry
     const [boats] = (await categories.list(SCOPE)).filter(({ name }) => name === 'Boats')
@@ -191,7 +149,7 @@ describeDashboard('the pages of keys and categories in Chromium', (it, dashboard
     await dashboard.confirm(await dashboard.choose('Ships', 'Activate', 'Activate: Ships'), 'Activate')
     await dashboard.confirm(await dashboard.choose('Ships', 'Remove', 'Remove Ships?'), 'Remove')
     await page.getByRole('rowheader', { name: /^Ships/ }).waitFor({ state: 'detached' })
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('say why a category cannot be removed, at every width', async ({ page }) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertAccessible, button, describeDashboard, field, heading } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading } from '../../../support/dashboard.ts'
 
 describeDashboard('the dashboard in Chromium', (it, dashboard) => {
   // Widths change only the layout, color schemes only the colors.
@@ -104,7 +104,7 @@ describeDashboard('the dashboard in Chromium', (it, dashboard) => {
   /** The page has no violation of accessibility, and needs no horizontal scrolling. */
   async function assertFits(): Promise<void> {
     const { page } = dashboard
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
     assert.ok(excess <= 0, `${page.url()} is ${excess} pixels wider than the window`)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Locator } from 'playwright-core'
-import { assertAccessible, button, describeDashboard, field, link, SCOPE, text } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, link, SCOPE, text } from '../../../support/dashboard.ts'
 
 const OWNED = { owner: 'Ada Lovelace', description: 'with a dent' }
 /** The date differs. */
@@ -38,7 +38,7 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     await page.locator('.tag dd').getByText(ERASED).waitFor()
     await valueOf(page.locator('#facts'), 'Owner').getByText(ERASED).waitFor()
     await page.locator('main', { hasNotText: /Ada|Grace|hello/ }).waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
 
     await button(page, 'Show the receipt').click()
     // Sealed, or not yet.
@@ -48,7 +48,7 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     const rows = page.getByRole('table', { name: 'Erasures' }).getByRole('row')
     for (const [i, what] of ['File', 'Owner'].entries())
       assert.match(await rows.nth(i + 1).innerText(), new RegExp(`${what}.*court.*case 7`, 's'))
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('erases everything of a record, which then has its internal id as its name', async ({ page }) => {
@@ -60,11 +60,11 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     await dashboard.confirm(erasure, 'Erase')
     await page.getByRole('heading', { level: 1, name: ERASED }).waitFor()
     assert.equal(page.url(), dashboard.urlOf(`#/evidences/${id}`))
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await page.locator('main', { hasNotText: /Golf|Ada|dent|whole-1/ }).waitFor()
     await page.goto(dashboard.urlOf('#/evidences'))
     await link(page, `(no name), ${id}`).waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('does not erase what was recorded after the page was opened', async ({ page }) => {
@@ -98,7 +98,7 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     await paper.getByRole('heading', { level: 1, name: ERASED }).waitFor()
     assert.equal(await paper.getByText(ERASED).count(), 3)
     assert.equal(page.url(), dashboard.urlOf(`#/certificate/${id}/paper-1`))
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
 
     await dashboard.usePhone()
     await page.goto(url)
@@ -106,20 +106,19 @@ describeDashboard('erasing in Chromium', (it, dashboard) => {
     for (const name of ['Owner', 'Description']) assert.match(await valueOf(thing, name).innerText(), ERASED)
     // The link does not show the name, so it does not say that it was erased.
     assert.equal(await thing.getByText(ERASED).count(), 2)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('looks for a person in all records, and erases what it has shown', async ({ page }) => {
     for (const id of ['person-1', 'person-2']) await dashboard.createSealed(id, { owner: 'Mary Shelley' })
     await dashboard.signIn(dashboard.company.keys.A, '#/source-systems')
-    const erasure = await dashboard.open('Erase a person')
-    await field(erasure, 'Name of the person').fill('mary shelley')
+    const erasure = await dashboard.open('Erase a person', 'Erase a person', { 'Name of the person': 'mary shelley' })
     await button(erasure, 'Look for it').click()
     for (const id of ['person-1', 'person-2']) await link(erasure, id).waitFor()
     await erasure.getByText('Search for a person: done.').waitFor()
     const ownerOf = async () => (await dashboard.service.registry.evidences.get(SCOPE, 'person-1')).evidence.owner
     assert.equal(await ownerOf(), 'Mary Shelley')
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     // Another name is looked for first.
     await field(erasure, 'Name of the person').fill('Ada')
     await button(erasure, 'Look for it').waitFor()

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  field,
-  heading,
-  link,
-  SCOPE,
-  text,
-} from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading, link, SCOPE, text } from '../../../support/dashboard.ts'
 
 const csvFile = (lines: readonly string[]) => ({
   name: 'inventory.csv',
@@ -23,7 +14,7 @@ describeDashboard('the import in Chromium', (it, dashboard) => {
     await dashboard.signIn(dashboard.company.keys.I, '#/evidences')
     await link(page, 'Import').click()
     await heading(page, 'Import').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await field(page, 'Drop your list here, or choose a file').setInputFiles(
       csvFile([
         'Inventory no;Name;Owner;Category;Group;Serial;Remarks',
@@ -43,7 +34,7 @@ describeDashboard('the import in Chromium', (it, dashboard) => {
     await field(page, 'Inventory no becomes').selectOption('External id')
     await field(page, 'Group becomes').selectOption('Subcategory')
     await field(page, 'Serial becomes').selectOption('A fact: Serial')
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await button(page, 'Check 7 rows').click()
 
     await text(page, '2 of 7 rows are ready').waitFor()
@@ -69,19 +60,15 @@ describeDashboard('the import in Chromium', (it, dashboard) => {
         'Row 8: “column 8” is not a field of a record',
       ],
     )
-    await assertAccessible(page)
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      button(page, '5 rows with reasons, CSV').click(),
-    ])
-    const saved = await readFile(await download.path(), 'utf8')
+    await dashboard.assertAccessible()
+    const saved = await readFile(await dashboard.download(page, '5 rows with reasons, CSV'), 'utf8')
     assert.match(saved, /^\ufeffRow,External id,Reason\r\n4,BIKE-3,Name is empty\r\n5,BIKE-2,/)
 
     await button(page, 'Import 1 record').click()
     await text(page, '1 record created').waitFor()
     await page.getByText('0 already there, 5 with a fault, 1 refused. It took').waitFor()
     await page.getByText('The external id is in use, with other values').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     const { evidence } = await service.registry.evidences.get(SCOPE, 'BIKE-2')
     assert.deepEqual([evidence.name, evidence.owner, evidence.meta], ['Nordlicht; blue', 'Grace', { Serial: 'NL7' }])
     await link(page, 'Show the new records').click()
@@ -105,9 +92,7 @@ describeDashboard('the import in Chromium', (it, dashboard) => {
     await page.getByRole('alert').waitFor()
     await page.unrouteAll({ behavior: 'wait' })
 
-    await page.reload()
-    await dashboard.fillSignIn(dashboard.company.keys.I)
-    await button(page, 'Sign in').click()
+    await dashboard.signInAgain(dashboard.company.keys.I)
     await field(page, 'Drop your list here, or choose a file').setInputFiles(file)
     await page.getByText('are there already').waitFor()
     await button(page, 'Import 1,000 records').or(button(page, 'Import 500 records')).click()

@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  dialog,
-  field,
-  heading,
-  link,
-} from '../../../support/dashboard.ts'
+import { button, describeDashboard, dialog, field, fill, heading, link } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
 describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) => {
@@ -18,12 +10,11 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     await button(page, 'Close').click()
     await page.getByText('“Front desk” of fresh may update.').waitFor()
     assert.equal(await page.locator('.pipeline .idle').count(), 4)
-    await field(page, 'Name').fill('Drill')
-    await field(page, 'External id').fill('D-1')
+    await fill(page, { Name: 'Drill', 'External id': 'D-1' })
     await button(page, 'Record evidence').click()
     await link(page, 'Verify it now').waitFor()
     assert.equal(await page.locator('.pipeline .idle').count(), 0)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await link(page, 'Verify it now').click()
     await heading(page, "Consistent with this registry's own keys").waitFor()
     await link(page, 'Overview').click()
@@ -36,7 +27,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     await link(page, 'Switch company').click()
     await button(page, 'other').waitFor()
     assert.equal(await field(page, 'API key').count(), 0)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await button(page, 'other').click()
     await page.locator('.account', { hasText: 'other' }).waitFor()
   })
@@ -61,8 +52,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     await link(page, 'Log').click()
     await button(page, 'Sign out').click()
     assert.equal(await field(page, 'Name').inputValue(), 'Drill')
-    await field(page, 'Name').fill('')
-    await field(page, 'Owner').fill('Ada')
+    await fill(page, { Name: '', Owner: 'Ada' })
     await link(page, 'Log').click()
     await page.waitForURL('**/#/new-evidence')
     assert.equal(await field(page, 'Owner').inputValue(), 'Ada')
@@ -72,8 +62,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
 
     isDiscarded = false
     await page.evaluate("location.hash = '#/evidences/kept-1'")
-    const transfer = await dashboard.open('Transfer', 'Transfer to another owner')
-    await field(transfer, 'New owner').fill('Grace')
+    const transfer = await dashboard.open('Transfer', 'Transfer to another owner', { 'New owner': 'Grace' })
     await button(transfer, 'Dismiss').click()
     // Chromium asks the page only about the first Escape.
     for (const key of ['Escape', 'Escape']) await page.keyboard.press(key)
@@ -123,15 +112,14 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     const { id: SYSTEM_ID } = await dashboard.ok('createSourceSystem', { key, json })
     await dashboard.createEvidence('ended-1')
     await dashboard.signIn(apiKey, '#/evidences/ended-1')
-    const repair = await dashboard.open('Record repair', 'Record a repair')
-    await field(repair, 'Remark').fill('new chain')
+    const repair = await dashboard.open('Record repair', 'Record a repair', { Remark: 'new chain' })
     await dashboard.ok('updateSourceSystem', { key, params: { SYSTEM_ID }, json: { active: false } })
     await button(repair, 'Record repair').click()
     const ended = dialog(page, 'Your key does not work any more')
     await field(ended, 'API key').fill('not-a-key-of-this-company')
     await button(ended, 'Go on with this key').click()
     await ended.getByRole('alert').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await field(ended, 'API key').fill(company.keys.U)
     await dashboard.confirm(ended, 'Go on with this key')
     assert.equal(await repair.getByRole('alert').filter({ hasText: /./ }).count(), 0)
@@ -162,12 +150,11 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
     // The message stays, however slow the test is.
     await page.addInitScript('const wait = setTimeout; setTimeout = (run, ms) => (ms === 6000 ? 0 : wait(run, ms))')
     await dashboard.signIn(dashboard.company.keys.U, '#/evidences/said-1')
-    const repair = await dashboard.open('Record repair', 'Record a repair')
-    await field(repair, 'Remark').fill('new chain')
+    const repair = await dashboard.open('Record repair', 'Record a repair', { Remark: 'new chain' })
     await button(repair, 'Record repair').click()
     const toast = page.getByRole('status').filter({ hasText: 'Repaired. Sealing …' })
     await button(toast, 'Show').click()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('show ages as times after a tap on one, or the key t, and ages again', async ({ page }) => {
@@ -197,7 +184,7 @@ describeDashboard('the ways through the dashboard in Chromium', (it, dashboard) 
       await page.locator(`a:focus[aria-label="Golf, ${row}"]`).waitFor()
     }
     await page.keyboard.press('?')
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await field(dialog(page, 'Keyboard'), 'Use these keys').uncheck()
     await page.keyboard.press('Escape')
     await page.locator('a:focus').waitFor()

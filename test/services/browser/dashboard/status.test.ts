@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertAccessible, button, describeDashboard, field, heading, link } from '../../../support/dashboard.ts'
+import { button, describeDashboard, field, heading, link } from '../../../support/dashboard.ts'
 
 describeDashboard('the page that says whether a thing is reported stolen, in Chromium', (it, dashboard) => {
   async function ask(externalId: string): Promise<void> {
@@ -33,7 +33,7 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
     await says('The registry’s word, not proven here.')
     await field(page, 'Number, as on its sticker or certificate').fill('bike-2')
     assert.equal(await page.getByText('Do not buy it; tell the police.').count(), 0)
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 
   it('is for anyone on a phone, and never takes what it does not know for “not stolen”', async ({ page, service }) => {
@@ -54,7 +54,7 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
       await says('Not reported stolen')
       await ask('CAR-1')
       await says('Do not take that for “not stolen”.')
-      await assertAccessible(page)
+      await dashboard.assertAccessible()
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
     }
     await page.goto(dashboard.urlOf('#/status/no company'))
@@ -69,6 +69,6 @@ describeDashboard('the page that says whether a thing is reported stolen, in Chr
       await service.call('getPublicStatus', { params: { COMPANY_ID, EVIDENCE_EXTERNAL_ID: 'x' } })
     await ask('car-1')
     await says('Too many questions')
-    await assertAccessible(page)
+    await dashboard.assertAccessible()
   })
 })
