@@ -1,14 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { root as repository } from '../../support/repository.ts'
 import type { Environment } from '../../support/server-process.ts'
+import { withTemporary } from '../../support/temporary.ts'
 
-/** From this file to the root of the repository, from the source or from `dist`. */
-const ROOT = new URL(import.meta.url.endsWith('.ts') ? '../../../' : '../../../../', import.meta.url)
-const SOURCE = fileURLToPath(new URL('test/faults/interposer/interpose.c', ROOT))
+const SOURCE = join(repository, 'test/faults/interposer/interpose.c')
 
 /** A kind of call that can fail. `sync`: fsync and fdatasync. */
 export type SystemCall = 'open' | 'write' | 'sync' | 'rename' | 'link' | 'unlink' | 'read'
@@ -49,13 +46,10 @@ export class Interposer {
   /** Compiles the library, passes it to `use`, and removes it. Returns why that is impossible here, if it is. */
   static async with<T>(use: (interposer: Interposer) => Promise<T>): Promise<T | string> {
     if (process.platform !== 'linux') return 'needs Linux'
-    const folder = await mkdtemp(join(tmpdir(), 'evidence-interposer-'))
-    try {
+    return withTemporary(async (folder) => {
       const interposer = await Interposer.#compile(join(folder, 'interpose.so'))
-      return typeof interposer === 'string' ? interposer : await use(interposer)
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+      return typeof interposer === 'string' ? interposer : use(interposer)
+    })
   }
 
   static async #compile(library: string): Promise<Interposer | string> {
