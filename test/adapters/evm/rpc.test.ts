@@ -157,7 +157,8 @@ describe('several nodes of one chain', () => {
   })
 
   test('rejects a response that is too large', async () => {
-    const anchor = await open([first().url])
+    // Reading it may take longer than the default on a busy machine.
+    const anchor = await open([first().url], { timeoutMs: 600_000 })
     first().fail('eth_getBalance', { body: new Uint8Array(65 * 1024 * 1024).fill(32) })
     assert.match(await failureOf(anchor.prepare({ checkpoint })), /more than 67108864 bytes/)
   })
