@@ -399,6 +399,27 @@ describe('sealing with faults', () => {
     assert.ok(sealers.every((sealer) => sealer.status().failures.seal.count === 0))
   })
 
+  it('leaves the checkpoint that another sealer stored meanwhile', async () => {
+    const fixture = await openFixture()
+    const first: unknown[] = []
+    const records = decorateRecords(fixture.records, {
+      commit: async (commit) => {
+        const { writes = [] } = commit
+        if (writes.some(({ key }) => key.startsWith('cp/'))) first.push(await fixture.records.commit({ writes }))
+        return fixture.records.commit(commit)
+      },
+    })
+    const sealer = await fixture.start({}, records)
+    await fixture.append(1)
+    await sealer.sealNow()
+    const stored = await listEntries(fixture.records, logKeys.checkpoints())
+    assert.deepEqual(
+      first.map((outcome) => (outcome as { readonly version?: unknown }).version),
+      stored.map(({ version }) => version),
+    )
+    assert.equal(stored.length, 1)
+  })
+
   it('hashes in its own thread if the engine fails', async () => {
     const fail = async (): Promise<never> => {
       throw new RegistryError('ENGINE_FAILED', 'Injected')
