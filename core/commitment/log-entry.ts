@@ -1,6 +1,6 @@
 import { concatBytes, decodeUtf8, encodeUtf8, equalBytes, fromHex, sha256, sha256Of, toHex } from '../bytes.ts'
 import { RegistryError, verificationError } from '../errors.ts'
-import { parseVerifierKey, verifySignature } from '../log/note.ts'
+import { parseVerifierKey, verifySignature } from '../log/verifier-key.ts'
 import { parseStrictJson } from './strict-json.ts'
 import { OPENING_BYTES, tag, TAG_BYTES } from './event-format.ts'
 import { ERASURE_TAG } from './receipt.ts'

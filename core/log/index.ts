@@ -57,17 +57,8 @@
  * @module
  */
 export { isRegistryError, RegistryError, type ErrorCode } from '../errors.ts'
-export {
-  checkpointText,
-  createNoteSigner,
-  openNote,
-  parseCheckpoint,
-  verifyCheckpoint,
-  type Checkpoint,
-  type NoteSignature,
-  type NoteSigner,
-  type SignedNote,
-} from './note.ts'
+export { checkpointText, parseCheckpoint, verifyCheckpoint, type Checkpoint } from './checkpoint.ts'
+export { createNoteSigner, openNote, type NoteSignature, type NoteSigner, type SignedNote } from './note.ts'
 export { formatTlogProof, parseTlogProof, type TlogProof } from './tlog-proof.ts'
 export { TreeAccumulator } from './tree/accumulator.ts'
 export { leafHash, nodeHash, nodesOfRange, type LeafRange, type NodeId, type NodeSource } from './tree/hash.ts'

@@ -1,7 +1,8 @@
 import { concatBytes, equalBytes, toBase64 } from '../bytes.ts'
 import { RegistryError } from '../errors.ts'
 import type { CheckpointSigner } from '../ports/index.ts'
-import { createNoteSigner, ED25519, publicKeyOfSeed } from './note.ts'
+import { createNoteSigner, publicKeyOfSeed } from './note.ts'
+import { ED25519 } from './verifier-key.ts'
 
 /** The public key of an Ed25519 seed (32 bytes) with its type byte: 33 bytes. */
 export const typedKeyOfSeed = (seed: Uint8Array): Uint8Array =>

@@ -1,6 +1,7 @@
 import { encodeUtf8, fromBase64, toBase64 } from '../bytes.ts'
 import { verificationError } from '../errors.ts'
-import { parseCheckpointText, parseNote } from './note.ts'
+import { parseCheckpointText } from './checkpoint.ts'
+import { parseNote } from './note.ts'
 import { HASH_BYTES } from './tree/hash.ts'
 import { inclusionRanges } from './tree/proof.ts'
 

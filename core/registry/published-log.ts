@@ -11,7 +11,8 @@ import {
   type Ranged,
   type TreeRange,
 } from '../log/attestation-rules.ts'
-import { formatTypedKey, withSignatures } from '../log/note.ts'
+import { withSignatures } from '../log/note.ts'
+import { formatTypedKey } from '../log/verifier-key.ts'
 import type { CheckpointRecord, StampRules } from '../log/records.ts'
 import { TILE_WIDTH } from '../log/tree/tile.ts'
 import { batchPage } from './batches.ts'

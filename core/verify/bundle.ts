@@ -1,7 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { assertKeyChain } from '../commitment/log-entry.ts'
 import { verificationError } from '../errors.ts'
-import { usableKey } from '../log/note.ts'
+import { usableKey } from '../log/verifier-key.ts'
 import { verifyAttestations, type Attestations } from './attestations.ts'
 import { parseBundle } from './bundle-document.ts'
 import { assertIncluded, assertKeyPositions, assertSameTree, verifyTrees, type VerifiedTrees } from './checkpoint.ts'

@@ -1,15 +1,8 @@
 import { concatBytes, encodeUtf8, sha256HexOfText, toBase64, toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import {
-  parseCheckpointText,
-  parseNote,
-  parseVerifierKey,
-  usableKey,
-  verifySignature,
-  type Checkpoint,
-  type NoteSignature,
-  type SignedNote,
-} from '../log/note.ts'
+import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
+import { parseNote, type NoteSignature, type SignedNote } from '../log/note.ts'
+import { parseVerifierKey, usableKey, verifySignature } from '../log/verifier-key.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
 import { leafHash } from '../log/tree/hash.ts'
 import { verifyConsistency, verifyInclusion } from '../log/tree/proof.ts'

@@ -1,17 +1,15 @@
 import { concatBytes, encodeUtf8, equalBytes, toBase64 } from '../bytes.ts'
 import { verificationError } from '../errors.ts'
+import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
+import { parseNote, type SignedNote } from '../log/note.ts'
 import {
   ED25519_COSIGNATURE,
   ML_DSA_44_COSIGNATURE,
-  parseCheckpointText,
-  parseNote,
   usableCosignatureKey,
   usableKey,
   verifySignature,
-  type Checkpoint,
-  type SignedNote,
   type VerifierKey,
-} from '../log/note.ts'
+} from '../log/verifier-key.ts'
 import { countsFor, type Verification } from './checkpoint.ts'
 import type { Cosignature } from './claims.ts'
 import type { Policy } from './policy.ts'

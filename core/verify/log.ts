@@ -1,6 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { TAG_BYTES } from '../commitment/event-format.ts'
-import { parseCheckpointText, parseNote, type Checkpoint } from '../log/note.ts'
+import { parseCheckpointText, type Checkpoint } from '../log/checkpoint.ts'
+import { parseNote } from '../log/note.ts'
 import { assertKeyChain, parseKeyOpening } from '../commitment/log-entry.ts'
 import { assertKeyPositions, verifyCheckpointUnder } from './checkpoint.ts'
 import { LogReading, type KeyEntry } from './log-reading.ts'

@@ -11,7 +11,7 @@
  */
 import { ml_dsa44 } from '@noble/post-quantum/ml-dsa.js'
 import { concatBytes, encodeUtf8, u64 } from '../bytes.ts'
-import type { Checkpoint } from '../log/note.ts'
+import type { Checkpoint } from '../log/checkpoint.ts'
 import type { VerifyMlDsa44 } from './cosignatures.ts'
 
 /** With an empty context (FIPS 204). */

@@ -1,5 +1,5 @@
 import { toHex } from '../bytes.ts'
-import { splitVerifierKey, usableCosignatureKey, usableKey } from '../log/note.ts'
+import { splitVerifierKey, usableCosignatureKey, usableKey } from '../log/verifier-key.ts'
 import { verificationError } from '../errors.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
 import type { WitnessPolicy } from '../ports/index.ts'

@@ -1,7 +1,7 @@
 import { MAX_LOG_KEYS } from '../commitment/log-entry.ts'
 import { fromBase64 } from '../bytes.ts'
 import { isRegistryError, RegistryError, verificationError } from '../errors.ts'
-import { splitVerifierKey, usableKey } from '../log/note.ts'
+import { splitVerifierKey, usableKey } from '../log/verifier-key.ts'
 import type { TreeRange } from '../log/attestation-rules.ts'
 import { derAt } from './der.ts'
 import { parsePolicyText, WitnessQuorum, type WitnessGroup } from './policy-text.ts'

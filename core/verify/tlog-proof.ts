@@ -1,6 +1,7 @@
 import { toHex } from '../bytes.ts'
 import { isRegistryError, verificationError } from '../errors.ts'
-import { parseCheckpointText, parseNote } from '../log/note.ts'
+import { parseCheckpointText } from '../log/checkpoint.ts'
+import { parseNote } from '../log/note.ts'
 import { parseTlogProof } from '../log/tlog-proof.ts'
 import { assertOfLog, verifyShown } from './bundle.ts'
 import { verifyTree, type VerifiedTrees } from './checkpoint.ts'

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { MemoryCheckpointKeys } from '../../adapters/memory/index.ts'
 import { createWitnessClient } from '../../adapters/witness/index.ts'
-import { formatTypedKey } from '../../core/log/note.ts'
+import { formatTypedKey } from '../../core/log/verifier-key.ts'
 import type { WitnessClient } from '../../core/ports/index.ts'
 import type { WitnessOptions } from '../../sealer/index.ts'
 import { present } from './present.ts'

@@ -1,5 +1,6 @@
 import { concatBytes, encodeUtf8, sha256Of, toBase64, toHex } from '../../core/bytes.ts'
-import { createNoteSigner, ED25519_COSIGNATURE, openNote } from '../../core/log/note.ts'
+import { createNoteSigner, openNote } from '../../core/log/note.ts'
+import { ED25519_COSIGNATURE } from '../../core/log/verifier-key.ts'
 import type { Vectors } from './vector.ts'
 
 const seedOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)

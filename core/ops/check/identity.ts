@@ -1,7 +1,7 @@
 import { equalBytes, fromHex } from '../../bytes.ts'
 import { keyedHashOf, secretIdOf } from '../../log/identity.ts'
 import { logKeys } from '../../log/keys.ts'
-import { typedKeyOf } from '../../log/note.ts'
+import { typedKeyOf } from '../../log/verifier-key.ts'
 import { LogReader } from '../../log/reader.ts'
 import type { LogIdentityRecord } from '../../log/records.ts'
 import { HASH_BYTES } from '../../log/tree/hash.ts'

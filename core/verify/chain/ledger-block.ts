@@ -1,4 +1,4 @@
-import { verifySignature } from '../../log/note.ts'
+import { verifySignature } from '../../log/verifier-key.ts'
 import {
   concatBytes,
   decodeUtf8,

@@ -6,7 +6,7 @@ import { addCheckpointKeys } from '../../../adapters/files/checkpoint-keys.ts'
 import { generateCheckpointKey, openCheckpointKeys, type FileOperations } from '../../../adapters/files/index.ts'
 import { nodeFiles } from '../../../adapters/files/durable.ts'
 import { assertSame, checkpointSignerContract, rejectsWith } from '../../contract/index.ts'
-import { verifySignature } from '../../../core/log/note.ts'
+import { verifySignature } from '../../../core/log/verifier-key.ts'
 import { failEachCall, FaultyFiles } from '../../support/faulty-files.ts'
 import { filesBelow, makeTemporary, removeTemporary, temporaryFor } from '../../support/temporary.ts'
 

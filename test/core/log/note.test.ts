@@ -2,16 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { encodeUtf8, fromHex, toHex } from '../../../core/bytes.ts'
-import { parseCheckpoint, verifyCheckpoint, checkpointText } from '../../../core/log/note.ts'
-import {
-  createNoteSigner,
-  formatVerifierKey,
-  openNote,
-  parseNote,
-  parseVerifierKey,
-  publicKeyOfSeed,
-  verifySignature,
-} from '../../../core/log/note.ts'
+import { parseCheckpoint, verifyCheckpoint, checkpointText } from '../../../core/log/checkpoint.ts'
+import { createNoteSigner, openNote, parseNote, publicKeyOfSeed } from '../../../core/log/note.ts'
+import { formatVerifierKey, parseVerifierKey, verifySignature } from '../../../core/log/verifier-key.ts'
 
 const verificationFailed = { name: 'RegistryError', code: 'VERIFICATION_FAILED' }
 const seed = (fill: number): Uint8Array => new Uint8Array(32).fill(fill)

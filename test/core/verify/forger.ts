@@ -12,7 +12,8 @@ import {
   txIdOf,
 } from '../../../core/commitment/event-format.ts'
 import { entryOf, keyHandover, keyOpening, originOf, tokenOpening } from '../../../core/commitment/log-entry.ts'
-import { checkpointText, createNoteSigner, publicKeyOfSeed, type NoteSigner } from '../../../core/log/note.ts'
+import { checkpointText } from '../../../core/log/checkpoint.ts'
+import { createNoteSigner, publicKeyOfSeed, type NoteSigner } from '../../../core/log/note.ts'
 import { MerkleTree } from '../../support/merkle-tree.ts'
 import type { BundleResult } from '../../../core/verify/index.ts'
 import { present } from '../../support/present.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { concatBytes, encodeUtf8, fromHex, sha256Of, toBase64, toHex } from '../../../core/bytes.ts'
-import { formatVerifierKey } from '../../../core/log/note.ts'
+import { formatVerifierKey } from '../../../core/log/verifier-key.ts'
 import { certificatesFromPem, parsePolicy, type VerificationRule } from '../../../core/verify/index.ts'
 import { present } from '../../support/present.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
-import { parseCheckpoint } from '../../../core/log/note.ts'
+import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { verifyConsistency } from '../../../core/log/tree/proof.ts'
 import type { Registry } from '../../../core/index.ts'
 import { fsck } from '../../../core/ops/index.ts'

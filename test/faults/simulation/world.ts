@@ -1,5 +1,5 @@
 import { MemoryCheckpointKeys } from '../../../adapters/memory/index.ts'
-import { parseCheckpoint } from '../../../core/log/note.ts'
+import { parseCheckpoint } from '../../../core/log/checkpoint.ts'
 import { isRegistryError, openRegistry, OPERATOR, type Registry, type Scope } from '../../../core/index.ts'
 import type { TimestampAuthority } from '../../../core/ports/index.ts'
 import { createSealer, InlineEngine } from '../../../sealer/index.ts'
