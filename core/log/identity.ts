@@ -3,7 +3,7 @@ import { assertLogName, keyHandover, keyOpening, MAX_LOG_KEYS, originOf } from '
 import { RegistryError, isRegistryError, corrupt } from '../errors.ts'
 import { deriveSecret, randomBytes } from '../platform/node.ts'
 import type { CheckpointSigner, Clock, Commit, LogSigner, RecordStore, Version } from '../ports/index.ts'
-import { decodeRecord, storedBytes } from '../store/codec.ts'
+import { corruptRecord, decodeRecord, storedBytes } from '../store/codec.ts'
 import { putRecord } from '../store/entries.ts'
 import type { KeyedHash } from '../store/keys.ts'
 import { readAll } from '../store/read.ts'
@@ -73,11 +73,21 @@ interface StoredIdentity {
   readonly version: Version
 }
 
-/** Returns `undefined` if there is no log yet. */
+/** Returns `undefined` if there is no log yet. Throws `CORRUPT` if the record lacks what opening the log needs. */
 async function readIdentity(records: RecordStore): Promise<StoredIdentity | undefined> {
   const [entry] = await readAll(records, [logKeys.identity()])
-  return entry && { record: decodeRecord(entry), version: entry.version }
+  if (entry === undefined) return undefined
+  const record = decodeRecord(entry)
+  if (!isComplete(record)) throw corruptRecord(entry, 'not the identity of a log')
+  return { record, version: entry.version }
 }
+
+const isComplete = ({ origin, keys, secretId, textKey }: Partial<LogIdentityRecord>): boolean =>
+  [origin, secretId, textKey].every(isText) &&
+  Array.isArray(keys) &&
+  keys.every(({ entry, vkey }: Partial<LogKeyRecord>) => isText(entry) && isText(vkey))
+
+const isText = (value: unknown): boolean => typeof value === 'string'
 
 /** The origin of the log in a record store, `undefined` if there is no log yet. */
 export const storedOrigin = async (records: RecordStore): Promise<string | undefined> =>

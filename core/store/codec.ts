@@ -59,9 +59,9 @@ export const corruptRecord = ({ key }: { readonly key: Key }, what: string, caus
 /** The text in an entry. */
 export const textOf = ({ value }: Pick<Stored, 'value'>): string => decodeUtf8(value)
 
-/** The bytes of a stored hash or key in hex. Throws `CORRUPT` for a text that is not hex. */
-export function storedBytes(hex: string, what: string): Uint8Array {
-  const bytes = fromHex(hex)
+/** The bytes of a stored hash or key in hex. Throws `CORRUPT` for a text that is not hex, or a record without one. */
+export function storedBytes(hex: string | undefined, what: string): Uint8Array {
+  const bytes = hex === undefined ? undefined : fromHex(hex)
   if (bytes === undefined) throw corrupt(`${what} is not hex: ${hex}`)
   return bytes
 }

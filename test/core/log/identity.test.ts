@@ -115,6 +115,25 @@ describe('the log identity', () => {
     assert.equal(b.keys.length, 3)
   })
 
+  it('is not opened from a record that lacks a member', async () => {
+    const records = new MemoryRecords()
+    await open(records)
+    const [stored] = await records.get([logKeys.identity()])
+    const { origin, keys, secretId, textKey } = decodeRecord<LogIdentityRecord>(stored) ?? assert.fail()
+    const [{ entry, vkey }] = keys as [LogIdentityRecord['keys'][number]]
+    for (const record of [
+      { keys, secretId, textKey },
+      { origin, secretId, textKey },
+      { origin, keys, textKey },
+      { origin, keys, secretId },
+      { origin, keys: [{ vkey }], secretId, textKey },
+      { origin, keys: [{ entry }], secretId, textKey },
+    ]) {
+      await records.commit({ writes: [putRecord(logKeys.identity(), record as never)] })
+      await assert.rejects(open(records), { code: 'CORRUPT', message: /not the identity of a log/ })
+    }
+  })
+
   it('adds no key beyond those that verifiers accept', async () => {
     const records = new MemoryRecords()
     await open(records)
