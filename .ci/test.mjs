@@ -63,7 +63,7 @@ function divide(group) {
   return lists
 }
 
-/** Returns lists of files that run in one process each, the largest first: none of them runs alone at the end. */
+/** Returns lists of files that run in one process each: those with a process of their own, then the largest first. */
 function groupsOf(files) {
   // The compiler can put a function of its own above the first line.
   const own = files.filter((path) => /^\/\/ Own process:/m.test(readFileSync(join(folder, path), 'utf8')))
