@@ -6,12 +6,15 @@ import { generateCheckpointKey } from '../../adapters/files/index.ts'
 import { PostgresServer } from '../../test/support/postgres-server.ts'
 import { formatFinding, median, roundFigure, type BenchCase } from '../run/case.ts'
 import { stopChild, type ServerProcess } from '../run/child.ts'
-import { cpu, measureRate, perSecond, type Rate } from '../run/cpu-time.ts'
+import { cpuMsOf, type Work } from '../run/cpu-time.ts'
+import { pin, usableCores } from '../run/pin.ts'
+import type { Row } from '../run/row.ts'
 import { itemAt } from '../workload/concurrency.ts'
 import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
 import { OPERATOR_KEY, Service, startRegistryServer } from '../workload/service.ts'
 
-const CONNECTIONS = 63
+/** In total, to keep three servers busy. One server sheds load from 100 requests on if its event loop does not pause. */
+const CONNECTIONS = 96
 const HEADERS = { 'x-api-key': OPERATOR_KEY, 'content-type': 'application/json' }
 const EVIDENCE = '/api/v1/evidences/bench/evidence'
 const ROUNDS = 3
@@ -20,27 +23,33 @@ const ROUNDS = 3
  * Creates and reads over HTTP with one server and with three servers, each over one synced PostgreSQL, and with one
  * server on LevelDB.
  *
- * Fair because all have the same number of connections in total and are measured in turns. Servers, databases and the
- * client (this process) share the cores of one machine, so the rows also have the CPU time that a request costs all of
- * them: it shows where the limit is.
+ * Fair because all have the same number of connections in total, and are measured in turns. Every process is pinned: the
+ * client (this process) and the databases to other cores than the servers. Three servers are faster than one only if
+ * each has a core of its own. So the rows also have the CPU time that a request costs each process, which shows where
+ * the limit is.
  */
 export const shared: BenchCase = {
   name: 'shared',
   measures: 'creates and reads over HTTP: one server on LevelDB, one and three on PostgreSQL',
   columns: {
     servers: 'servers',
-    createsPerSecond: 'creates/s',
-    readsPerSecond: 'reads/s',
-    cpuMicrosecondsPerCreate: 'CPU µs per create',
-    cpuMicrosecondsPerRead: 'CPU µs per read',
+    operation: 'operation',
+    perSecond: 'per second',
+    serverMicroseconds: 'CPU µs of each server',
+    databaseMicroseconds: 'of PostgreSQL',
+    clientMicroseconds: 'of the client',
   },
   async run({ quick, progress }) {
     const seconds = quick ? 1 : 5
     const rounds = quick ? 1 : ROUNDS
     const clusters: Cluster[] = []
+    const cores = await usableCores()
+    const places = placesOn(cores)
+    const pinned: boolean[] = []
     try {
       for (const store of STORES) clusters.push(await Cluster.start(store))
       for (const cluster of clusters) {
+        pinned.push(await cluster.pinTo(places))
         await cluster.warmUp(seconds)
         progress(`warm: ${cluster.name}`)
       }
@@ -52,21 +61,25 @@ export const shared: BenchCase = {
         }
     } finally {
       for (const cluster of clusters) await cluster.close()
+      await pin(process.pid, cores)
     }
-    const rows = clusters.map((cluster) => cluster.row())
-    const [level, one, three] = rows
+    const [level, one, three] = clusters
+    const coresOfServers = pinned.every(Boolean) ? places.servers.length : 'all'
+    const ratio = (operation: Operation, a?: Cluster, b?: Cluster): number =>
+      roundFigure((a?.perSecond(operation) ?? 0) / (b?.perSecond(operation) ?? 1))
     return {
-      settings: { connections: CONNECTIONS, seconds, rounds, synced: true },
-      rows,
+      settings: { connections: CONNECTIONS, seconds, rounds, synced: true, coresOfServers },
+      rows: clusters.flatMap((cluster) => [cluster.row('creates'), cluster.row('reads')]),
       findings: {
-        createsThreeToOne: roundFigure((three?.createsPerSecond ?? 0) / (one?.createsPerSecond ?? 1)),
-        readsThreeToOne: roundFigure((three?.readsPerSecond ?? 0) / (one?.readsPerSecond ?? 1)),
-        createsPostgresToLevel: roundFigure((one?.createsPerSecond ?? 0) / (level?.createsPerSecond ?? 1)),
+        createsThreeToOne: ratio('creates', three, one),
+        readsThreeToOne: ratio('reads', three, one),
+        createsPostgresToLevel: ratio('creates', one, level),
       },
     }
   },
   conclude: (result) =>
-    `Three servers on one machine make ${formatFinding(result, 'createsThreeToOne')} times the creates and ` +
+    `Three servers, on ${result.settings['coresOfServers']} of the cores, make ` +
+    `${formatFinding(result, 'createsThreeToOne')} times the creates and ` +
     `${formatFinding(result, 'readsThreeToOne')} times the reads of one server.`,
 }
 
@@ -79,6 +92,20 @@ const STORES = [
 
 type Operation = 'creates' | 'reads'
 
+/** The cores on which each kind of process runs. Each server gets one of its own, as long as there are enough. */
+type Places = Readonly<Record<'client' | 'database' | 'servers', readonly number[]>>
+
+/** The client and the database share a core if there are only two. */
+const placesOn = (cores: readonly number[]): Places => {
+  const others = Math.min(2, cores.length - 1)
+  return { client: cores.slice(0, 1), database: cores.slice(others - 1, others), servers: cores.slice(others) }
+}
+
+/** One round of a load. `cpuMs`: as `#cpuMs`. */
+interface Measured extends Work {
+  readonly cpuMs: readonly number[]
+}
+
 /** Servers, and the database that they share if they use one. */
 class Cluster {
   readonly name: string
@@ -86,7 +113,7 @@ class Cluster {
   readonly #directory: string
   readonly #database: PostgresServer | undefined
   readonly #servers: ServerProcess[] = []
-  readonly #measured: Record<Operation, Rate[]> = { creates: [], reads: [] }
+  readonly #measured: Record<Operation, Measured[]> = { creates: [], reads: [] }
   /** Of the evidences that were created, or were being created at the end of a round. */
   readonly #externalIds: string[] = []
 
@@ -133,13 +160,26 @@ class Cluster {
     await service.requestJson('/sourceSystem/bench', { method: 'POST', key: OPERATOR_KEY, body: { name: 'bench' } })
   }
 
+  /** Returns whether all processes are pinned. */
+  async pinTo({ client, database, servers }: Places): Promise<boolean> {
+    const pins = this.#servers.map(({ child }, i) => {
+      const core = i % servers.length
+      return pin(child.pid, servers.slice(core, core + 1))
+    })
+    if (this.#database !== undefined) pins.push(pin(this.#database.pid, database))
+    return (await Promise.all([...pins, pin(process.pid, client)])).every(Boolean)
+  }
+
   /** As long for each of its servers, because each compiles its code by itself while it gets its first requests. */
   async warmUp(seconds: number): Promise<void> {
     for (const operation of ['creates', 'reads'] as const) await this.#load(operation, 2 * seconds * this.#size)
   }
 
   async measure(operation: Operation, seconds: number): Promise<void> {
-    this.#measured[operation].push(await measureRate([process.pid], () => this.#load(operation, seconds)))
+    const before = await this.#cpuMs()
+    const work = await this.#load(operation, seconds)
+    const after = await this.#cpuMs()
+    this.#measured[operation].push({ ...work, cpuMs: after.map((ms, i) => ms - (before[i] ?? 0)) })
   }
 
   #load(operation: Operation, seconds: number) {
@@ -162,17 +202,30 @@ class Cluster {
     }
   }
 
+  /** The CPU time of the client, of the database, and of each server, in this order. */
+  async #cpuMs(): Promise<readonly number[]> {
+    const { user, system } = process.cpuUsage()
+    const others = [this.#database?.pid, ...this.#servers.map(({ child }) => child.pid)]
+    const times = others.map(async (pid) => (pid === undefined ? 0 : ((await cpuMsOf([pid])) ?? Number.NaN)))
+    return [(user + system) / 1_000, ...(await Promise.all(times))]
+  }
+
+  perSecond(operation: Operation): number {
+    return median(this.#measured[operation].map(({ completed, seconds }) => completed / seconds))
+  }
+
   /** The medians over all rounds. */
-  row() {
-    const { creates, reads } = this.#measured
-    const of = (rates: readonly Rate[], figure: (rate: Rate) => number): number =>
-      roundFigure(median(rates.map(figure)))
+  row(operation: Operation): Row {
+    const measured = this.#measured[operation]
+    const cpuOf = (process: number): number =>
+      roundFigure(median(measured.map(({ cpuMs, completed }) => ((cpuMs[process] ?? 0) * 1_000) / completed)))
     return {
       servers: this.name,
-      createsPerSecond: of(creates, perSecond),
-      readsPerSecond: of(reads, perSecond),
-      cpuMicrosecondsPerCreate: of(creates, cpu),
-      cpuMicrosecondsPerRead: of(reads, cpu),
+      operation,
+      perSecond: roundFigure(this.perSecond(operation)),
+      serverMicroseconds: this.#servers.map((_, i) => cpuOf(2 + i)).join(' + '),
+      databaseMicroseconds: cpuOf(1),
+      clientMicroseconds: cpuOf(0),
     }
   }
 

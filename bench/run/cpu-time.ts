@@ -52,7 +52,8 @@ export const perSecond = ({ perSecond: rate }: Rate): number => rate
 
 export const cpu = ({ cpuMicroseconds }: Rate): number => cpuMicroseconds
 
-interface Work {
+/** What a load has done. */
+export interface Work {
   readonly completed: number
   readonly seconds: number
 }
