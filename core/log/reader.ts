@@ -122,12 +122,6 @@ export class LogReader {
     return statuses.map((status, i) => status ?? notInLog(txIds[i]))
   }
 
-  /** As `eventStatuses`, of one event. */
-  async eventStatus(txId: string): Promise<EntryStatus> {
-    const [status] = await this.entryStatuses([entryOfTxId(txId)])
-    return status ?? notInLog(txId)
-  }
-
   /** Throws `CORRUPT` if the store has lost the batch with this id. */
   async batchById(id: string): Promise<BatchRecord | undefined> {
     const index = await readOne(this.#records, logKeys.batchById(id))

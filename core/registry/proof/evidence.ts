@@ -39,9 +39,9 @@ async function proveRecord(
   context: ProofContext,
   { record, entry: { version } }: FoundEvidence,
 ): Promise<EvidenceProof & Cacheable> {
-  const { externalId: evidenceId, txId, createdAt, fileCount, slotKey } = record
+  const { externalId: evidenceId, txId, position, createdAt, fileCount, slotKey } = record
   const opening = checkedOpeningOf(firstEventOf(record), { origin: context.origin, slotKey })
-  const proof = await proveEvent(context, { txId })
+  const proof = await proveEvent(context, { txId, position })
   const proven = { opening: toHex(opening), assurance: assuranceOf(proof) }
   if (proof === undefined)
     return { status: 'pending', evidenceId, txId, createdAt: rfc3339(createdAt), fileCount, ...proven }

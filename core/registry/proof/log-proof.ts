@@ -83,12 +83,13 @@ export function entryOfHex(txId: string): Uint8Array | undefined {
   return hex.length === 64 ? fromHex(hex) : undefined
 }
 
-/** The proof of a stored event, `undefined` until it is sealed. */
+/** The proof of a stored event, `undefined` until it is sealed. It is not looked up: its record has its position. */
 export async function proveEvent(
   context: ProofContext,
-  { txId }: Pick<EventRecord, 'txId'>,
+  { txId, position }: Pick<EventRecord, 'txId' | 'position'>,
 ): Promise<LogProof | undefined> {
-  return proveEntry(context, entryOfTxId(txId), await context.log.eventStatus(txId))
+  const [status] = await context.log.statusesAt([position])
+  return status && proveEntry(context, entryOfTxId(txId), status)
 }
 
 /** What the proofs of all entries of a batch have in common. It is frozen, because these proofs share it. */

@@ -96,9 +96,11 @@ describe('an event that does not hash to its txId', () => {
   })
 })
 
-describe('an event whose position in the log is lost', () => {
-  for (const [version, name, prove] of PROOFS)
-    it(`is not shown as if it waited for a batch: version ${version} in the ${name}`, async (t) => {
+describe('an event that the log does not find by its txId', () => {
+  for (const [version, name, prove] of PROOFS) {
+    const hasPosition = name.startsWith('proof')
+    const end = hasPosition ? 'is proven at the position in its record' : 'is not shown as if it waited for a batch'
+    it(`${end}: version ${version} in the ${name}`, async (t) => {
       const written = await write()
       const [event] = await written.stores.records.get([written.events[version - 1] as Key])
       const { txId } = eventInRecord(event ?? assert.fail('the event is missing'))
@@ -108,6 +110,16 @@ describe('an event whose position in the log is lost', () => {
         (await records.positionsOf(entries)).map((position, i) =>
           toHex(entries[i] as Uint8Array) === txId ? undefined : position,
         )
-      await rejectsWith('CORRUPT', prove(fixture, written))
+      if (!hasPosition) return rejectsWith('CORRUPT', prove(fixture, written))
+      assert.equal('merkle' in ((await prove(fixture, written)) as object), true)
     })
+  }
+
+  it('is not proven at the position of another event', async (t) => {
+    const written = await write()
+    // Behind the txId of the last event.
+    const change = [/(?<="[0-9a-f]{64}",)1(?=,\d)/, '2'] as const
+    const { registry } = await openChanged(t, written, written.events[0], change)
+    await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId }))
+  })
 })
