@@ -13,7 +13,7 @@ import { itemAt } from '../workload/concurrency.ts'
 import { runHttpLoad, type HttpRequest } from '../workload/http-load.ts'
 import { OPERATOR_KEY, Service, startRegistryServer } from '../workload/service.ts'
 
-/** In total, to keep three servers busy. One server sheds load from 100 requests on if its event loop does not pause. */
+/** In total, to keep three servers busy. One server sheds load above 100 requests if its event loop does not pause. */
 const CONNECTIONS = 96
 const HEADERS = { 'x-api-key': OPERATOR_KEY, 'content-type': 'application/json' }
 const EVIDENCE = '/api/v1/evidences/bench/evidence'
@@ -23,10 +23,10 @@ const ROUNDS = 3
  * Creates and reads over HTTP with one server and with three servers, each over one synced PostgreSQL, and with one
  * server on LevelDB.
  *
- * Fair because all have the same number of connections in total, and are measured in turns. Every process is pinned: the
- * client (this process) and the databases to other cores than the servers. Three servers are faster than one only if
- * each has a core of its own. So the rows also have the CPU time that a request costs each process, which shows where
- * the limit is.
+ * Fair because all have the same number of connections in total, and are measured in turns. Every process is pinned,
+ * the client (this process) and the databases to other cores than the servers. Three servers are faster than one only
+ * if each has a core of its own. So the rows also have the CPU time that a request costs each process, which shows
+ * where the limit is.
  */
 export const shared: BenchCase = {
   name: 'shared',
