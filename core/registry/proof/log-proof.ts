@@ -83,12 +83,17 @@ export function entryOfHex(txId: string): Uint8Array | undefined {
   return hex.length === 64 ? fromHex(hex) : undefined
 }
 
-/** The proof of a stored event, `undefined` until it is sealed. It is not looked up: its record has its position. */
+/**
+ * The proof of a stored event, `undefined` until it is sealed. Its path starts at the position in its record. It is
+ * looked up by its txId if no batch has that position, so that a wrong one does not show it as if it waited.
+ */
 export async function proveEvent(
   context: ProofContext,
   { txId, position }: Pick<EventRecord, 'txId' | 'position'>,
 ): Promise<LogProof | undefined> {
-  const [status] = await context.log.statusesAt([position])
+  const { log } = context
+  const [placed] = await log.statusesAt([position])
+  const [status] = placed?.batch ? [placed] : await log.eventStatuses([txId])
   return status && proveEntry(context, entryOfTxId(txId), status)
 }
 

@@ -115,11 +115,16 @@ describe('an event that the log does not find by its txId', () => {
     })
   }
 
-  it('is not proven at the position of another event', async (t) => {
+  /** With another position of the first event in the record, where it is behind the txId of the last event. */
+  const proveAt = async (t: TestContext, position: string) => {
     const written = await write()
-    // Behind the txId of the last event.
-    const change = [/(?<="[0-9a-f]{64}",)1(?=,\d)/, '2'] as const
-    const { registry } = await openChanged(t, written, written.events[0], change)
-    await rejectsWith('CORRUPT', registry.proofs.evidence({ evidenceId }))
+    const { registry } = await openChanged(t, written, written.events[0], [/(?<="[0-9a-f]{64}",)1(?=,\d)/, position])
+    return registry.proofs.evidence({ evidenceId })
+  }
+
+  it('is not proven at the position of another event', (t) => rejectsWith('CORRUPT', proveAt(t, '2')))
+
+  it('is not shown as if it waited for a batch because its record has a position that no batch has', async (t) => {
+    assert.equal((await proveAt(t, '900')).status, 'ok')
   })
 })
